@@ -113,6 +113,12 @@ function(glint_test name)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}"
                        SKIP_REGULAR_EXPRESSION "GLINT_SKIP_ALL")
+  if("gpu" IN_LIST arg_LABELS)  # once more, as on a GPU that shares the host's memory
+    add_test(NAME ${name}_integrated COMMAND ${name})
+    set_tests_properties(${name}_integrated PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+                         ENVIRONMENT "GLINT_CUDA_INTEGRATED=1;${arg_ENVIRONMENT}"
+                         SKIP_REGULAR_EXPRESSION "GLINT_SKIP_ALL")
+  endif()
   foreach(label ${arg_LABELS})
     if(NOT TARGET tests_${label})
       add_custom_target(tests_${label})

@@ -1,4 +1,5 @@
-# `cpack` makes the Debian package `glint`: server, client, unit, manual pages, shell completions.
+# `cpack` makes the Debian package `glint`: server, client, all libraries that they load, unit, manual pages, shell
+# completions. It wants of a machine the C and C++ runtime and, for the GPU, CUDA's driver.
 if(GLINT_SANITIZE)
   return()
 endif()
@@ -21,11 +22,30 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
     WORLD_READ WORLD_EXECUTE)
+set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 if(CMAKE_CROSSCOMPILING)
-  # From scripts/aarch64/toolchain.cmake: Debian's name, and where dpkg-shlibdeps finds the libraries.
-  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${GLINT_PACKAGE_ARCHITECTURE})
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${GLINT_SHLIBS_DIRS})
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${GLINT_PACKAGE_ARCHITECTURE})  # Debian's name, of scripts/aarch64/toolchain.cmake
 endif()
+
+# The libraries: cmake/GlintCarry.cmake runs this on what cpack has installed.
+set(GLINT_PACKAGE_SYSTEM debian12 CACHE STRING
+    "The oldest system that the package runs on: ubuntu22.04, debian12, ubuntu24.04 or debian13")
+set(CPACK_GLINT_CARRY ${PROJECT_SOURCE_DIR}/deploy/package/carry.py --system ${GLINT_PACKAGE_SYSTEM})
+if(CMAKE_CROSSCOMPILING)
+  list(APPEND CPACK_GLINT_CARRY --sysroot ${CMAKE_SYSROOT})
+endif()
+if(GLINT_HAVE_CUDA)  # its runtime is linked statically
+  get_filename_component(toolkit ${CUDAToolkit_BIN_DIR} DIRECTORY)
+  file(GLOB places ${toolkit} ${toolkit}/dist-info/nvidia_cuda_runtime-*/licenses)  # a toolkit, or one made of wheels
+  find_file(GLINT_CUDA_LICENSE NAMES EULA.txt License.txt PATHS ${places} NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH
+            DOC "The license of CUDA's runtime")
+  if(NOT GLINT_CUDA_LICENSE)
+    message(FATAL_ERROR "GLINT_PACKAGE: no EULA.txt or License.txt in ${toolkit}; GLINT_CUDA_LICENSE names the license "
+                        "of CUDA's runtime, which the package has to have")
+  endif()
+  list(APPEND CPACK_GLINT_CARRY --license cuda-runtime=${GLINT_CUDA_LICENSE})
+endif()
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/GlintCarry.cmake)
 
 # The manual pages are the programs' own help texts, so that they cannot differ from the programs.
 find_program(GLINT_GZIP gzip)
@@ -68,8 +88,6 @@ set(CPACK_COMPONENTS_ALL server)
 set(CPACK_DEBIAN_SERVER_PACKAGE_NAME glint)
 set(CPACK_DEBIAN_SERVER_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_SERVER_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS passwd)
 set(CPACK_DEBIAN_SERVER_DESCRIPTION "feature-detection server for the edge, and its client
  Cameras and robots stream frames to it over gRPC, and it answers with keypoints
  and descriptors: exactly those of cv::ORB, on a CPU or an NVIDIA GPU. It matches

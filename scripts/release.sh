@@ -7,7 +7,7 @@
 #   --output        default: build/release-files; must be empty
 #   --snapshot      the commit needs no tag vX.Y.Z; names of files get its number and hash
 #   --sources-only  without what has to be compiled: no package glint, no bill of materials
-#   --arm64         package glint for arm64 as well, by scripts/cross-arm64.sh
+#   --arm64         package glint for arm64 as well, by scripts/cross-arm64.sh, with CUDA if there is nvcc
 #   --sign          a key of gpg that signs the checksums
 #
 # Everything is built from an export of the commit. Times in the files are the commit's. JOBS: compilers at the same time.
@@ -56,7 +56,7 @@ say 'Python packages'
 options=("$@")
 compile() {
   cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGLINT_PACKAGE=ON -DGLINT_BENCH=OFF \
-    -DBUILD_TESTING=OFF -DGLINT_PACKAGE_VERSION="$version" "${options[@]}" || return
+    -DBUILD_TESTING=OFF -DGLINT_CUDA_ARCHS=ALL -DGLINT_PACKAGE_VERSION="$version" "${options[@]}" || return
   cmake --build "$build" ${JOBS:+--parallel "$JOBS"} --target glint-server glint glint_manual_pages || return
   (cd "$build" && cpack)
 }
@@ -68,7 +68,9 @@ if [[ $programs -eq 1 ]]; then
   say 'bill of materials'
 fi
 if [[ $arm64 -eq 1 ]]; then
-  "$tree/scripts/cross-arm64.sh" --output "$output" --build "$tree/build/arm64" --sysroot "$PWD/build/arm64-sysroot" -- \
+  cuda=()
+  command -v nvcc /usr/local/cuda/bin/nvcc >/dev/null || cuda=(--no-cuda)
+  "$tree/scripts/cross-arm64.sh" --output "$output" --build "$tree/build/arm64" --sysroot "$PWD/build/arm64-sysroot" "${cuda[@]}" -- \
     -DGLINT_PACKAGE_VERSION="$version"
   say 'package glint for arm64'
 fi

@@ -12,7 +12,7 @@
 #          nginx start a service.
 #   containers  podman with what it needs, for the tests of containers
 #   python   what scripts/package-python.sh makes the Python packages with
-#   release  build and python, and the AArch64 cross compiler and emulator
+#   release  build and python, the AArch64 cross compiler and emulator, and what packages are made with
 #   view   Chromium, for the tests of the live view's page and for tools/make-screenshots.sh
 #   sanitize  Clang and its runtime, for the presets asan and tsan and for tools/fuzz.sh
 #
@@ -40,7 +40,7 @@ group_packages() {
         golang-go:go golang-google-grpc-dev golang-google-protobuf-dev \
         prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind haproxy:haproxy nginx:nginx iproute2:ip \
         systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv python3-h5py python3-distributed \
-        g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64 \
+        g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64 patchelf:patchelf \
         gstreamer1.0-tools:gst-launch-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad \
         gstreamer1.0-libav
       ;;
@@ -53,7 +53,7 @@ group_packages() {
       ;;
     release)
       group_packages build && group_packages python
-      echo g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
+      echo g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64 patchelf:patchelf python3-pip
       ;;
     view)
       echo chromium:chromium

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Installs the Debian package in a clean Debian 12 root, runs what is in it, and removes it again.
+# Installs the Debian package in an empty root of its architecture, with nothing but dpkg, runs what is in it, and removes it
+# again.
 #
 #   tools/test-deb.sh [BUILD-FOLDER | GLINT.deb]
 #
 # default: build/dev, configured with -DGLINT_PACKAGE=ON and built.
-# Needs root, mmdebstrap and a Debian mirror. BASE names an archive (tar) with the empty root, which is made if it is not
-# there. Takes 4 minutes on a busy 2-core machine, most of it to install the dependencies of the client's OpenCV.
+# Needs root, mmdebstrap and a Debian mirror; for a package of another architecture QEMU as its interpreter
+# (qemu-user-static). SUITE in the environment: bookworm (default) or trixie. BASE names an archive (tar) with the empty root,
+# which is made if it is not there: with one of Ubuntu 24.04, that is tried. Takes a minute, under QEMU ten.
 set -euo pipefail
 missing=()
 for tool in cpack:cmake dpkg-deb:dpkg mmdebstrap:mmdebstrap chroot:coreutils python3:python3; do
@@ -52,18 +54,24 @@ for file in ./usr/bin/glint-server ./usr/bin/glint ./usr/lib/systemd/system/glin
   grep -qxF "$file" "$work/files" || fail "$file is not in the package"
 done
 
+architecture=$(dpkg-deb -f "$deb" Architecture)
 base=${BASE:-$work/base.tar}
-[[ -e $base ]] || mmdebstrap --quiet --variant=minbase bookworm "$base"
+[[ -e $base ]] || mmdebstrap --quiet --variant=minbase --architectures="$architecture" "${SUITE:-bookworm}" "$base"
 mkdir "$root"
 tar -C "$root" -xf "$base"
 mount -t proc proc "$root/proc"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/test"  # a crash of the machine may lose this root
 cp "$deb" "$root/tmp/glint.deb"
-inside apt-get -q update >"$work/apt.log"
-inside apt-get -q install -y --no-install-recommends /tmp/glint.deb bash-completion man-db >>"$work/apt.log" 2>&1 ||
-  { tail -20 "$work/apt.log" && fail 'it does not install'; }
-say 'installed'
+# No package comes with it.
+before=$SECONDS
+inside dpkg --install /tmp/glint.deb >"$work/apt.log" 2>&1 || { tail -20 "$work/apt.log" && fail 'it does not install'; }
+say "installed in $((SECONDS - before)) s on $(sed -n 's/^PRETTY_NAME=//p' "$root/etc/os-release"), $architecture"
+inside ldd /usr/bin/glint-server /usr/bin/glint >"$work/loaded"
+! grep -E 'not found' "$work/loaded" || fail 'libraries are missing'
+inside apt-get -q update >>"$work/apt.log"
+inside apt-get -q install -y --no-install-recommends bash-completion man-db >>"$work/apt.log" 2>&1 ||
+  { tail -20 "$work/apt.log" && fail 'bash-completion and man-db do not install'; }
 
 wants=/etc/systemd/system/multi-user.target.wants/glint-server.service
 inside test -L "$wants" || fail 'the unit is not enabled'
@@ -87,7 +95,8 @@ sed -i 's/^--listen=127.0.0.1:50051$//; s/^--metrics-listen=.*/--metrics-listen=
 chroot --userspec=glint:glint "$root" $(sed -n 's/^ExecStart=//p' "$root/usr/lib/systemd/system/glint-server.service") \
   2>"$work/server.log" &
 server=$!
-inside glint health --server unix:/run/glint/glint.sock --wait 60 >/dev/null || { cat "$work/server.log" && fail 'it does not serve'; }
+inside glint health --server unix:/run/glint/glint.sock --wait 300 >/dev/null || { cat "$work/server.log" && fail 'it does not serve'; }
+grep -oE 'backend=cuda|note=".*"' "$work/server.log" || { cat "$work/server.log" && fail 'it does not say what it runs on'; }
 python3 - "$root/tmp" <<'PYTHON'
 import sys
 sys.path.insert(0, "tests/deploy")

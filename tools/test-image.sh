@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the container image of variant cpu, without a Docker engine, and runs it the way an engine would: as the
-# image's user, process 1 of its own, on a read-only root, in a network namespace. Frames come from outside.
+# Builds the container image, without a Docker engine, and runs it the way an engine would: as the image's user, process 1
+# of its own without capabilities, on a read-only root, in a network namespace. Frames come from outside.
 #
-#   tools/test-image.sh GLINT      GLINT: a `glint` on this machine that can stream
+#   tools/test-image.sh GLINT [PACKAGE.deb]      GLINT: a `glint` on this machine that can stream
 #
+# With PACKAGE the image is made of it, else of the sources, variant cpu.
 # JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2, curl and a Debian
 # mirror. The base image is kept as localhost/debian:bookworm-slim; buildah keeps the compiled layers.
 set -euo pipefail
@@ -14,7 +15,8 @@ for tool in buildah:buildah mmdebstrap:mmdebstrap ip:iproute2 unshare:util-linux
 done
 [[ ${#missing[@]} -eq 0 ]] || { echo "test-image.sh: install ${missing[*]}" >&2 && exit 1; }
 [[ $EUID -eq 0 ]] || { echo 'test-image.sh: needs root' >&2 && exit 1; }
-glint=$(realpath "${1:?test-image.sh GLINT}")
+glint=$(realpath "${1:?test-image.sh GLINT [PACKAGE.deb]}")
+package=${2:+$(realpath "$2")}
 cd "$(dirname "$0")/.."
 
 base=localhost/debian:bookworm-slim
@@ -52,8 +54,15 @@ for each in $(scripts/image-args.sh --list); do
 done
 
 read -ra arguments <<<"$(scripts/image-args.sh cpu)"
+context=.
+if [[ -n $package ]]; then
+  arguments+=("--build-arg=PACKAGE=glint.deb")
+  context=$work/context
+  mkdir "$context"
+  cp "$package" "$context/glint.deb"
+fi
 buildah bud --isolation chroot --format docker --layers --quiet "${arguments[@]}" --build-arg "BASE_BUILD=$base" \
-  --build-arg "BASE_RUN=$base" --build-arg "JOBS=${JOBS:-}" --tag "$image" --file docker/Dockerfile . >"$work/build.log" 2>&1 ||
+  --build-arg "BASE_RUN=$base" --build-arg "JOBS=${JOBS:-}" --tag "$image" --file docker/Dockerfile "$context" >"$work/build.log" 2>&1 ||
   { tail -50 "$work/build.log" && fail 'the image does not build'; }
 say "image built: $(buildah images --format '{{.Size}}' "$image")"
 
@@ -92,6 +101,7 @@ unshare=$!
 "$glint" health --server 10.209.77.2:50051 --wait 60 >/dev/null || { cat "$work/server.log" && fail 'it does not serve'; }
 server=$(pgrep -P "$unshare")
 [[ $(awk '/^Uid:/ { print $2 }' "/proc/$server/status") == 65532 ]] || fail 'it does not run as 65532'
+[[ $(awk '/^CapEff:/ { print $2 }' "/proc/$server/status") =~ ^0+$ ]] || fail 'it has capabilities'
 [[ $(awk '/^NSpid:/ { print $3 }' "/proc/$server/status") == 1 ]] || fail 'it is not process 1'
 ip netns exec "$name" chroot --userspec=65532:65532 "$root" /usr/bin/glint health --server 127.0.0.1:50051 >/dev/null ||
   fail 'the HEALTHCHECK command fails'

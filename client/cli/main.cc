@@ -31,6 +31,7 @@ const Command kCommands[] = {
 #endif
     {"info", "what a server is and what it allows", RunInfo},
     {"health", "whether a server is ready for frames", RunHealth},
+    {"doctor", "whether all works on this machine, and what mends what does not", RunDoctor},
     {"bench", "load a server and measure it", RunBench},
     {"echo-server", "a bare gRPC server, to compare one with", RunEchoServer},
 };

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "features/error.h"
 #include "features/status_macros.h"
@@ -18,7 +19,9 @@
 namespace glint::video {
 namespace {
 
-constexpr absl::string_view kSeparator = "://";
+constexpr absl::string_view kSeparator = "://", kPipeline = "gst:", kAppsink = "appsink";
+// Properties of GStreamer's sources.
+constexpr absl::string_view kSecrets[] = {" user-id=", " user-pw=", " proxy-id=", " proxy-pw=", " passphrase="};
 constexpr char kFfmpeg[] = "ffmpeg", kGstreamer[] = "gst-launch-1.0";
 // How long FFmpeg waits for an address, microseconds; less than the reader does, whose message says less.
 constexpr char kFfmpegTimeout[] = "8000000";
@@ -173,13 +176,24 @@ bool IsLiveScheme(absl::string_view scheme) {
 }
 
 std::string WithoutPassword(absl::string_view name) {
-  const size_t scheme = name.find(kSeparator);
-  if (scheme == absl::string_view::npos) return std::string(name);
-  const size_t host = scheme + kSeparator.size();
-  const absl::string_view authority = name.substr(host, name.find_first_of("/?#", host) - host);
-  const size_t at = authority.rfind('@');
-  if (at == absl::string_view::npos) return std::string(name);
-  return absl::StrCat(name.substr(0, host), name.substr(host + at + 1));
+  std::string shown(name);
+  const auto after = [&shown](absl::string_view what, size_t from) {
+    const size_t at = absl::string_view(shown).find(what, from);
+    return at == absl::string_view::npos ? at : at + what.size();
+  };
+  for (size_t at = after(kSeparator, 0); at != std::string::npos; at = after(kSeparator, at)) {
+    const size_t end = std::min(shown.find_first_of("/?# \"'", at), shown.size());
+    const size_t user = shown.substr(at, end - at).rfind('@');
+    if (user != std::string::npos) shown.erase(at, user + 1);
+  }
+  for (const absl::string_view secret : kSecrets) {
+    for (size_t at = after(secret, 0); at != std::string::npos; at = after(secret, at)) {
+      const size_t quote = shown[at] == '"' ? 1 : 0;
+      const size_t end = shown.find(quote > 0 ? '"' : ' ', at + quote);
+      shown.erase(at, end == std::string::npos ? end : end + quote - at);
+    }
+  }
+  return shown;
 }
 
 absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const std::string& name, Planes planes) {
@@ -202,6 +216,30 @@ absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const
   return absl::NotFoundError(absl::StrCat(missing,
                                           " in PATH to decode it with (Debian: package ffmpeg, or "
                                           "gstreamer1.0-tools with plugins-good and libav)"));
+}
+
+std::optional<absl::string_view> PipelineOf(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, kPipeline)) return std::nullopt;
+  return name;
+}
+
+absl::StatusOr<std::vector<std::string>> PipelineArguments(absl::string_view pipeline) {
+  std::string program = Which(kGstreamer);
+  if (program.empty()) {
+    return absl::NotFoundError(absl::StrCat("no ", kGstreamer, " in PATH (Debian: package gstreamer1.0-tools)"));
+  }
+  if (const size_t last = pipeline.rfind('!'); last != absl::string_view::npos) {
+    const std::vector<absl::string_view> sink = absl::StrSplit(pipeline.substr(last + 1), ' ', absl::SkipEmpty());
+    if (!sink.empty() && sink.front() == kAppsink) pipeline = pipeline.substr(0, last);
+  }
+  std::vector<std::string> arguments = {std::move(program), "-v", "--gst-debug=pipeline:5", "--gst-debug-no-color",
+                                        "--"};
+  // gst-launch puts its arguments together again with spaces, and escapes those in them.
+  for (const absl::string_view word : absl::StrSplit(pipeline, ' ')) arguments.emplace_back(word);
+  for (const char* const word : {"!", "identity", "name=glint", "silent=false", "!", "fdsink", "fd=3", "sync=false"}) {
+    arguments.emplace_back(word);
+  }
+  return arguments;
 }
 
 Channels ChannelsOf(const std::vector<std::string>& arguments, FrameTimes* times) {

@@ -25,8 +25,15 @@ bool ParseCount(absl::string_view text, int64_t* count) {
   return digits && absl::SimpleAtoi(text, count);
 }
 
-// "1:02:03.000000004"
-std::optional<absl::Duration> ParseClock(absl::string_view text) {
+std::optional<absl::Duration> ParseNanoseconds(absl::string_view text) {
+  int64_t nanoseconds = 0;
+  if (!absl::SimpleAtoi(text, &nanoseconds)) return std::nullopt;
+  return absl::Nanoseconds(nanoseconds);
+}
+
+}  // namespace
+
+std::optional<absl::Duration> ParseGstTime(absl::string_view text) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::ByAnyChar(":."));
   int64_t hours = 0, minutes = 0, seconds = 0, nanoseconds = 0;
   if (parts.size() != 4 || parts[3].size() != 9 || !ParseCount(parts[0], &hours) || !ParseCount(parts[1], &minutes) ||
@@ -35,14 +42,6 @@ std::optional<absl::Duration> ParseClock(absl::string_view text) {
   }
   return absl::Hours(hours) + absl::Minutes(minutes) + absl::Seconds(seconds) + absl::Nanoseconds(nanoseconds);
 }
-
-std::optional<absl::Duration> ParseNanoseconds(absl::string_view text) {
-  int64_t nanoseconds = 0;
-  if (!absl::SimpleAtoi(text, &nanoseconds)) return std::nullopt;
-  return absl::Nanoseconds(nanoseconds);
-}
-
-}  // namespace
 
 void FrameTimes::Add(absl::string_view bytes) {
   for (const char byte : bytes) {
@@ -61,7 +60,7 @@ void FrameTimes::EndLine() {
   if (at != absl::string_view::npos && (is_ffmpeg || absl::StrContains(line, kGstreamerLine))) {
     const absl::string_view rest = absl::StripLeadingAsciiWhitespace(line.substr(at + kTime.size()));
     const absl::string_view time = rest.substr(0, rest.find_first_of(", "));
-    times_.push_back(is_ffmpeg ? ParseNanoseconds(time) : ParseClock(time));
+    times_.push_back(is_ffmpeg ? ParseNanoseconds(time) : ParseGstTime(time));
   }
   const size_t turn = line.find(kTurn);
   if (turn != absl::string_view::npos && absl::StrContains(line, kGstreamerEvent)) {

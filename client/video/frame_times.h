@@ -11,6 +11,9 @@
 
 namespace glint::video {
 
+// "1:02:03.000000004", as GStreamer writes times; nothing: it is none.
+std::optional<absl::Duration> ParseGstTime(absl::string_view text);
+
 // Reads the lines of FFmpeg's filter "metadata" (with a time base of 1 ns) and of GStreamer's element "identity", one
 // of each frame; other lines are passed over. Thread-compatible.
 class FrameTimes {

@@ -14,7 +14,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "client/video/frame_times.h"
 #include "features/status_macros.h"
 #include "features/steady_time.h"
 
@@ -65,6 +67,12 @@ bool IsAboutTheVideo(absl::string_view line) {
 
 // What FFmpeg says of a video that is not to be shown as it is stored: "displaymatrix: rotation of -90.00 degrees".
 constexpr absl::string_view kDisplayMatrix = "displaymatrix: ";
+
+// Lines from GStreamer's "ERROR: from element ..." to its reason: "Additional debug info:", and a place in its source.
+constexpr int kGstreamersReason = 3;
+
+// GStreamer: "... DEBUG   pipeline gstpipeline.c:494:...: start_time=..., now=..., base_time 16:53:19.030415930".
+constexpr absl::string_view kPipelineDebug = "gstpipeline.c:", kBaseTime = ", base_time ";
 
 bool IsNoTurn(absl::string_view line) {
   return absl::EndsWith(line, " 0.00 degrees") || absl::EndsWith(line, " -0.00 degrees");
@@ -143,7 +151,14 @@ class SpawnSetup {
     argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
-    return posix_spawn(id, argv[0], &files_, &attributes_, argv.data(), environ);
+    // What programs say is read, so it is not to be translated.
+    std::string language = "LC_ALL=C";
+    std::vector<char*> variables = {language.data()};
+    for (char** one = environ; *one != nullptr; ++one) {
+      if (!absl::StartsWith(*one, "LC_ALL=")) variables.push_back(*one);
+    }
+    variables.push_back(nullptr);
+    return posix_spawn(id, argv[0], &files_, &attributes_, argv.data(), variables.data());
   }
 
  private:
@@ -182,6 +197,11 @@ void LastWords::Add(absl::string_view bytes) {
 void LastWords::EndLine() {
   if (line_.empty()) return;
   std::string line = std::exchange(line_, "");
+  if (absl::StrContains(line, kPipelineDebug)) {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(line, kBaseTime);
+    if (const auto time = ParseGstTime(parts.second); time.has_value()) base_time_ = time;
+    return;
+  }
   if (TakeOut("[info] ", &line)) {
     const size_t at = absl::string_view(line).find(kDisplayMatrix);
     if (at != std::string::npos && !IsNoTurn(line)) turn_ = line.substr(at + kDisplayMatrix.size());
@@ -196,7 +216,10 @@ void LastWords::EndLine() {
   const bool is_packet = absl::StrContains(line, kCorruptPacket);
   if (is_warning && !is_packet) return;
   if (damage_.empty() && (is_packet || (is_error && IsAboutTheVideo(line)))) damage_ = line;
-  if (error_.empty() && absl::StartsWith(line, "ERROR")) error_ = line;
+  const bool begins_error = absl::StartsWith(line, "ERROR");
+  if (begins_error && !error_.empty()) after_error_ = kGstreamersReason;  // of another one
+  if (!begins_error && !error_.empty() && ++after_error_ == kGstreamersReason) absl::StrAppend(&error_, " ", line);
+  if (begins_error && error_.empty()) error_ = line;
   last_ = std::move(line);
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,18 +49,23 @@ class DescriptorBytes : public ByteSource {
 class LastWords {
  public:
   void Add(absl::string_view bytes);
-  // One line, of at most kMaxLine bytes, printable: the first that begins with "ERROR", else the last.
+  // One line, printable: the first that begins with "ERROR", with GStreamer's reason below it, else the last. Each is
+  // of at most kMaxLine bytes.
   std::string text() const;
   // The first line in which FFmpeg says that the video is damaged or cut off; empty: none.
   const std::string& damage() const { return damage_; }
   // FFmpeg's words of how frames are to be turned, such as "rotation of -90.00 degrees"; empty: not at all.
   const std::string& turn() const { return turn_; }
+  // Of GStreamer's pipeline, on its clock, with PipelineArguments(); nothing: not told yet.
+  std::optional<absl::Duration> base_time() const { return base_time_; }
 
  private:
   static constexpr size_t kMaxLine = 300;
   void EndLine();
 
   std::string line_, last_, error_, damage_, turn_;
+  std::optional<absl::Duration> base_time_;
+  int after_error_ = 0;  // lines
 };
 
 // On which descriptors a program is to write what is read here.
@@ -71,7 +77,7 @@ struct Channels {
 
 // Another program and its output. It is started without a shell, in a process group of its own, so that
 // Ctrl-C reaches it through this program alone. Its standard input is empty. The destructor ends it and waits for that.
-// When this program dies at once, it ends at its next write.
+// Its words are English (LC_ALL=C). When this program dies at once, it ends at its next write.
 class Process : public ByteSource {
  public:
   // arguments[0] is the program's path. Errors of posix_spawn().

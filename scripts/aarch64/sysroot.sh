@@ -10,7 +10,7 @@ folder=$(realpath -m -- "${1:?sysroot.sh FOLDER PACKAGE...}")
 shift
 [[ $# -gt 0 ]] || set -- libabsl-dev libgrpc++-dev libgrpc-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc \
   prometheus-cpp-dev libeigen3-dev libhwy-dev libopencv-dev libjpeg-dev libspng-dev libc6-dev
-[[ ! -e $folder/complete || $(<"$folder/complete") != "$*" ]] || exit 0
+[[ ! -e $folder/owners || ! -e $folder/complete || $(<"$folder/complete") != "$*" ]] || exit 0
 
 rm -rf "$folder"
 mkdir -p "$folder/lists/partial" "$folder/packages/partial"
@@ -29,7 +29,12 @@ if [[ $(. /etc/os-release && echo "$ID") == ubuntu ]]; then
 fi
 "${apt[@]}" update
 "${apt[@]}" install --yes --download-only --no-install-recommends "$@"
-for package in "$folder"/packages/*.deb; do dpkg-deb --extract "$package" "$folder"; done
+# Which package, of which version, each library is from: for deploy/package/carry.py.
+for package in "$folder"/packages/*.deb; do
+  # shellcheck disable=SC2016  # of dpkg-deb
+  owner=$(dpkg-deb --show --showformat '${Package} ${Version}' "$package")
+  dpkg-deb --vextract "$package" "$folder" | sed -n "s|^\./\([^ ]*\.so[.0-9]*\)$|/\1 $owner|p" >>"$folder/owners"
+done
 
 # Links to absolute names lead into FOLDER, too.
 find "$folder" -type l -lname '/*' -print0 | while IFS= read -r -d '' link; do
@@ -39,13 +44,5 @@ done
 for library in blas lapack; do
   libraries=$folder/usr/lib/aarch64-linux-gnu
   [[ ! -e $libraries/$library/lib$library.so.3 ]] || ln -sfn "$library/lib$library.so.3" "$libraries/lib$library.so.3"
-done
-# All in one, FOLDER is a package to dpkg-shlibdeps, which then knows the packages of its libraries.
-mkdir -p "$folder/DEBIAN"
-touch "$folder/DEBIAN/control"
-for package in "$folder"/packages/*.deb; do
-  for kind in shlibs symbols; do
-    dpkg-deb --info "$package" "$kind" >>"$folder/DEBIAN/$kind" 2>/dev/null || true
-  done
 done
 echo "$*" >"$folder/complete"

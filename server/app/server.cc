@@ -248,7 +248,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
   if (!on_lane_cpus.status().ok()) return on_lane_cpus.status();
   GLINT_ASSIGN_OR_RETURN(auto lanes, options.create_lanes(options.lanes));
   FitLanes(options, machine.memory, &lanes);
-  std::string excess = MemoryExcess(options, static_cast<int>(lanes.lanes.size()), lanes.backend, machine.memory);
+  std::string excess = MemoryExcess(options, LanesToBound(lanes), machine.memory);
   if (options.memory_limit > 0 && !excess.empty()) return ContradictionError("memory-limit", excess);
   GLINT_ASSIGN_OR_RETURN(auto background, BackgroundThreads::Create("max-localize-streams", BackgroundCount(options)));
   GLINT_ASSIGN_OR_RETURN(auto impl, WithThreads("log", [&] {

@@ -42,7 +42,13 @@ std::vector<std::pair<int64_t, std::string>> PartsOf(const MemoryBound& b, const
 
 }  // namespace
 
-MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend backend) {
+// Integrated devices read pixels where they are, so nothing is page-locked for them.
+BoundedLanes LanesToBound(const LaneSet& lanes) {
+  return {static_cast<int>(lanes.lanes.size()), lanes.backend,
+          lanes.backend == Backend::kCuda && lanes.pinning.pin == nullptr};
+}
+
+MemoryBound ComputeMemoryBound(const ServerOptions& options, const BoundedLanes& lanes) {
   const int64_t sessions = options.max_sessions;
   MemoryBound bound;
   bound.pending = options.max_pending_bytes;
@@ -71,22 +77,24 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend 
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +
                  sessions * static_cast<int64_t>(Session::kDroppedReplies) * kDroppedFrameBytes;
-  const bool gpu_jpeg = backend == Backend::kCuda && options.lanes.jpeg != JpegDecoding::kCpu;
+  const bool cuda = lanes.backend == Backend::kCuda;
+  const bool gpu_jpeg = cuda && options.lanes.jpeg != JpegDecoding::kCpu;
   const int64_t of_pixel = kLaneBytesPerPixel + (options.lanes.threads_per_lane > 1 ? kPairBytesPerPixel : 0) +
-                           (gpu_jpeg ? kCudaJpegBytesPerPixel : 0);
-  const int64_t of_feature =
-      kLaneBytesPerFeature + kTrackBytesPerFeature + (backend == Backend::kCuda ? kCudaPairBytesPerFeature : 0);
-  bound.lanes = lanes * (options.lanes.max_image_pixels * of_pixel + options.max_features * of_feature +
-                         (gpu_jpeg ? kCudaJpegBytes : 0) + (backend == Backend::kCuda ? kCudaPlansBytes : 0));
+                           (gpu_jpeg ? kCudaJpegBytesPerPixel : 0) + (lanes.integrated ? kIntegratedBytesPerPixel : 0);
+  const int64_t of_feature = kLaneBytesPerFeature + kTrackBytesPerFeature + (cuda ? kCudaPairBytesPerFeature : 0) +
+                             (lanes.integrated ? kIntegratedBytesPerFeature : 0);
+  bound.lanes = lanes.count * (options.lanes.max_image_pixels * of_pixel + options.max_features * of_feature +
+                               (gpu_jpeg ? kCudaJpegBytes : 0) + (cuda ? kCudaPlansBytes : 0) +
+                               (lanes.integrated ? kIntegratedBytes : 0));
   return bound;
 }
 
-std::string MemoryExcess(const ServerOptions& options, int lanes, Backend backend, const UsableMemory& usable) {
-  const MemoryBound bound = ComputeMemoryBound(options, lanes, backend);
+std::string MemoryExcess(const ServerOptions& options, const BoundedLanes& lanes, const UsableMemory& usable) {
+  const MemoryBound bound = ComputeMemoryBound(options, lanes);
   if (bound.total() <= usable.bytes) return "";
   std::string text = absl::StrCat(Mib(bound.total()), " are allowed by the limits, but ", usable.source, " is ",
                                   Mib(usable.bytes), "; most by ");
-  const auto parts = PartsOf(bound, options, lanes);
+  const auto parts = PartsOf(bound, options, lanes.count);
   for (size_t i = 0; i < kNamedParts; ++i) {
     absl::StrAppend(&text, i == 0 ? "" : "; ", parts[i].second, " (", Mib(parts[i].first), ")");
   }

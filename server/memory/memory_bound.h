@@ -77,6 +77,20 @@ inline constexpr int64_t kCudaJpegBytes = 64 << 10;
 // Plans of a CUDA lane: 32 for single images and as many for each image of pairs (cuda/pipeline_prepare.cc). Measured:
 // 460 KB each, at most.
 inline constexpr int64_t kCudaPlansBytes = int64_t{48} << 20;
+// Device memory of one CUDA pipeline, per pixel of the largest image, per keypoint, and beside these: levels, masks,
+// scores and candidates, their bins and ties (tests/cuda/memory_test.cc: all presets, up to 12 levels with
+// factor 1.05).
+inline constexpr int64_t kPipelineBytesPerPixel = 80;
+inline constexpr int64_t kPipelineBytesPerFeature = 264;
+inline constexpr int64_t kPipelineBytes = int64_t{16} << 20;
+// Additional bytes of a CUDA lane on an integrated GPU, whose memory is the host's. What both map is counted above, and
+// once. Per pixel: the pipeline of single images, both of a pair, whose images have half of the pixels each, and a JPEG
+// file with its coefficients. Per keypoint: the same pipelines, 1280 for the descriptors that a pair keeps, and 2240
+// for matching and stereo. Beside these: three pipelines, twice 16 MiB of descriptors of tied keypoints, and as much
+// for the graphs of plans as on the host.
+inline constexpr int64_t kIntegratedBytesPerPixel = 2 * kPipelineBytesPerPixel + 8;
+inline constexpr int64_t kIntegratedBytesPerFeature = 2 * kPipelineBytesPerFeature + 1280 + 2240;
+inline constexpr int64_t kIntegratedBytes = 3 * kPipelineBytes + (int64_t{32} << 20) + kCudaPlansBytes;
 // Bytes of gRPC per byte of a message in receipt or just received, at most. In DATA frames of 24 bytes, the smallest
 // that become slices of their own: the bytes with headers of 9 (33/24); the list of slices of 32 bytes, which grows by
 // half (48/24); its copy (32/24); and the concatenated message (1).
@@ -110,13 +124,24 @@ inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4 + 5);
 // to 64 pixels, and those of another lane that they replace. Features are in the memory of lanes.
 inline constexpr int64_t kLocalizeBytesPerPixel = 8;
 
-// Memory bound of a server with `lanes` lanes of `backend`, not kAuto.
-MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend backend = Backend::kCpu);
+// Lanes of a server, as the bound knows them.
+struct BoundedLanes {
+  int count = 0;
+  Backend backend = Backend::kCpu;  // not kAuto
+  bool integrated = false;          // all on GPUs that share the host's memory
+};
+BoundedLanes LanesToBound(const LaneSet& lanes);
+
+// Memory bound of a server with these lanes.
+MemoryBound ComputeMemoryBound(const ServerOptions& options, const BoundedLanes& lanes);
+inline MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend backend = Backend::kCpu) {
+  return ComputeMemoryBound(options, {lanes, backend});
+}
 
 // Empty if ComputeMemoryBound() is within `usable`. Otherwise a text with both, in MiB, and the flags, with their
 // values, that contribute most: "3993 MiB are allowed by the limits, but --memory-limit is 2048 MiB; most by ...".
 // Pure.
-std::string MemoryExcess(const ServerOptions& options, int lanes, Backend backend, const UsableMemory& usable);
+std::string MemoryExcess(const ServerOptions& options, const BoundedLanes& lanes, const UsableMemory& usable);
 
 }  // namespace glint
 

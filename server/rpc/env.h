@@ -43,7 +43,7 @@ struct ServerEnv {
                lanes.max_spinning}),
         health(static_cast<int>(lanes.lanes.size())),
         sessions(SessionPlaces(options)),
-        memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()), lanes.backend)),
+        memory_bound(ComputeMemoryBound(options, LanesToBound(lanes))),
         metrics(Describe(*this), {[this] { return queue.size(); }, [this] { return frames_in_flight.load(); },
                                   [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
                                   [this] { return logger.limited_lines(); }}),

@@ -21,7 +21,7 @@ from fleet_test import METRICS_PORT, PORT, Proxy, run
 from podman import Container, Podman, last_stage
 from stack import PATIENCE, ROOT, need, wait_for, write_png
 
-IMAGE = "localhost/glint:cpu"
+IMAGE = "localhost/glint:package"
 NETWORK, SUBNET = "glint-test", "10.209.79"
 CONFINED = ("--read-only", "--cap-drop=all", "--security-opt=no-new-privileges")
 SERVE = ("--listen=0.0.0.0:50051", "--metrics-listen=0.0.0.0:9464", "--backend=cpu", "--lanes=1")

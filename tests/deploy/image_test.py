@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Dockerfile, as far as can be said without building it: every variant has all arguments and the same stages, the
-shell in it is sound, the context holds what is built, and the runtime stage is as it should be. tools/test-image.sh
-builds it."""
+shell in it is sound, the context holds what is built, a package is installed without what compiles, and the runtime stage is
+as it should be. tools/test-image.sh builds it."""
 
 import os
 import re
@@ -14,6 +14,7 @@ from stack import ROOT
 INSTRUCTIONS = {"ARG", "FROM", "ENV", "RUN", "COPY", "LABEL", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT",
                 "CMD", "SHELL", "WORKDIR"}
 BASES = {"BASE_BUILD", "BASE_RUN"}
+INSTALLED = "install_${PACKAGE:+package}"  # the stage before the last, with a package and without
 
 
 def read(path):
@@ -48,35 +49,42 @@ def stages(instructions):
 
 
 def check_stages(found, arguments):
-    assert list(found) == ["tools", "grpc", "build", "run"], list(found)
-    assert set(arguments) == BASES and all(arguments.values())
+    assert list(found) == ["tools", "grpc", "build", "install_", "given", "install_package", "run"], list(found)
+    assert set(arguments) == BASES | {"PACKAGE"} and all(arguments[base] for base in BASES) and arguments["PACKAGE"] == '""'
     for name, (base, instructions) in found.items():
-        assert base in ("${BASE_BUILD}", "${BASE_RUN}") or base in found, f"stage {name} comes from {base}"
+        assert base in ("${BASE_BUILD}", "${BASE_RUN}", "scratch", INSTALLED) or base in found, f"stage {name} comes from {base}"
         declared = {rest.partition("=")[0] for instruction, rest in instructions if instruction == "ARG"}
         for instruction, rest in instructions:
             if instruction in ("RUN", "LABEL", "COPY"):
                 used = set(re.findall(r"\$\{([A-Z_]+)(?::[^}]*)?\}", rest))
                 assert used <= declared, f"stage {name} uses {used - declared} without ARG"
-            if instruction == "COPY" and "--from=" in rest:
-                assert re.search(r"--from=(\w+)", rest)[1] in found
+            if "--from=" in rest or ",from=" in rest:
+                assert re.search(r"[-,]from=(\w+)", rest)[1] in found
     assert found["build"][0] == "grpc" and found["grpc"][0] == "tools" and found["tools"][0] == "${BASE_BUILD}"
 
 
-def check_runtime(base, instructions):
-    assert base == "${BASE_RUN}"
+def check_package(found):
+    """The last stage is on what PACKAGE chooses, and no stage that a package needs comes from one that compiles."""
+    assert found["run"][0] == INSTALLED
+    assert found["install_"][0] == found["install_package"][0] == "${BASE_RUN}" and found["given"][0] == "scratch"
+    assert [rest for instruction, rest in found["given"][1] if instruction == "COPY"] == ["${PACKAGE} /glint.deb"]
+    for instruction, rest in found["install_"][1]:
+        assert instruction != "COPY" or "--from=build" in rest, "sources go into the runtime stages"
+        assert not re.search(r"cmake|g\+\+|git|-dev", rest), f"what compiles goes into the runtime stages: {rest}"
+    (run,) = [rest for _, rest in found["install_package"][1]]
+    assert run == "--mount=type=bind,from=given,target=/given dpkg --install /given/glint.deb", run
+
+
+def check_runtime(instructions):
     by_name = {}
     for instruction, rest in instructions:
         by_name.setdefault(instruction, []).append(rest)
     assert by_name["USER"] == ["65532:65532"] and by_name["STOPSIGNAL"] == ["SIGTERM"]
     assert '"/usr/bin/glint", "health"' in by_name["HEALTHCHECK"][0]
     assert by_name["ENTRYPOINT"] == ['["/usr/bin/glint-server"]'] and "CMD" not in by_name, "it opens ports unasked"
-    assert [copy for copy in by_name["COPY"] if "--from=build" not in copy] == [], "sources go into the runtime stage"
+    assert not set(by_name) & {"COPY", "RUN"}, "the last stage says how it runs, and those before it what is in it"
     for label in ("title", "description", "licenses", "version", "revision"):
         assert f"org.opencontainers.image.{label}=" in by_name["LABEL"][0], label
-    for name in ("cmake", "g++", "git", "-dev"):
-        assert not any(name in run for run in by_name["RUN"]), f"{name} in the runtime stage"
-    order = [instruction for instruction, _ in instructions]
-    assert order.index("USER") > max(i for i, name in enumerate(order) if name in ("RUN", "COPY"))
     text = " ".join(rest for _, rest in instructions).lower()
     assert not re.search(r"password|secret|token|private", text), "a secret"
 
@@ -84,7 +92,7 @@ def check_runtime(base, instructions):
 def check_variants(found):
     """Each variant gives a value to all that the file asks for; only bases and architectures may be its own."""
     asked = BASES | {rest.partition("=")[0] for _, instructions in found.values() for instruction, rest in instructions
-                     if instruction == "ARG"} - {"GRPC_VERSION", "JOBS"}
+                     if instruction == "ARG"} - {"GRPC_VERSION", "JOBS", "PACKAGE"}
     script = os.path.join(ROOT, "scripts/image-args.sh")
     names = subprocess.run([script, "--list"], check=True, capture_output=True, text=True).stdout.split()
     assert {"cpu", "cuda", "l4t-r35", "l4t-r36", "l4t-r38", "l4t-r39"} <= set(names), names
@@ -146,7 +154,8 @@ def check_script():
 def main():
     found, arguments = stages(parse(read("docker/Dockerfile")))
     check_stages(found, arguments)
-    check_runtime(*found["run"])
+    check_package(found)
+    check_runtime(found["run"][1])
     names = check_variants(found)
     check_context()
     check_shell(found)

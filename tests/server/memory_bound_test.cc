@@ -98,6 +98,25 @@ TEST(MemoryBoundTest, CountsPairs) {
   EXPECT_EQ(ComputeMemoryBound(options, 3).lanes - one_thread.lanes, 3000 * kPairBytesPerPixel);
 }
 
+// What a GPU has in memory of its own is the host's where it is integrated: then nothing is page-locked for it.
+TEST(MemoryBoundTest, CountsTheMemoryOfIntegratedGpus) {
+  ServerOptions options;
+  options.lanes.max_image_pixels = 1000;
+  options.max_features = 10;
+  LaneSet lanes;
+  lanes.lanes.resize(3);
+  lanes.backend = Backend::kCuda;
+  EXPECT_TRUE(LanesToBound(lanes).integrated);
+  const int64_t integrated = ComputeMemoryBound(options, LanesToBound(lanes)).lanes;
+  lanes.pinning.pin = [](absl::Span<const uint8_t>) { return absl::OkStatus(); };
+  EXPECT_FALSE(LanesToBound(lanes).integrated);
+  EXPECT_EQ(integrated - ComputeMemoryBound(options, LanesToBound(lanes)).lanes,
+            3 * (1000 * kIntegratedBytesPerPixel + 10 * kIntegratedBytesPerFeature + kIntegratedBytes));
+  lanes.pinning.pin = nullptr;
+  lanes.backend = Backend::kCpu;
+  EXPECT_FALSE(LanesToBound(lanes).integrated);
+}
+
 // On machines of up to four processors, and the two lanes that a GPU has there.
 TEST(MemoryBoundTest, OfTheDefaultsIsBelowFourGibibytes) {
   const ServerOptions defaults;
@@ -111,15 +130,15 @@ TEST(MemoryExcessTest, IsThereOnceTheBoundIsAboveWhatMayBeUsed) {
   const ServerOptions defaults;
   const int64_t bound = ComputeMemoryBound(defaults, 4, Backend::kCpu).total();
   for (const int64_t enough : {bound, 4 * kGiB, 24 * kGiB}) {
-    EXPECT_EQ(MemoryExcess(defaults, 4, Backend::kCpu, {enough, "test"}), "");
+    EXPECT_EQ(MemoryExcess(defaults, {4, Backend::kCpu}, {enough, "test"}), "");
   }
   for (const int64_t little : {bound - 1, 2 * kGiB, kGiB, int64_t{0}}) {
-    EXPECT_THAT(MemoryExcess(defaults, 4, Backend::kCpu, {little, "test"}),
+    EXPECT_THAT(MemoryExcess(defaults, {4, Backend::kCpu}, {little, "test"}),
                 StartsWith(absl::StrCat(bound >> 20, " MiB are allowed by the limits, but test is ", little >> 20,
                                         " MiB; most by ")));
   }
   // More lanes take more.
-  EXPECT_NE(MemoryExcess(defaults, 64, Backend::kCpu, {4 * kGiB, "test"}), "");
+  EXPECT_NE(MemoryExcess(defaults, {64, Backend::kCpu}, {4 * kGiB, "test"}), "");
 }
 
 TEST(MemoryExcessTest, NamesTheFlagsOfTheLargestParts) {
@@ -127,7 +146,7 @@ TEST(MemoryExcessTest, NamesTheFlagsOfTheLargestParts) {
   options.max_localize_streams = 9;
   options.max_map_bytes = 100 * kGiB;
   options.max_sessions = 1000;
-  EXPECT_THAT(MemoryExcess(options, 128, Backend::kCpu, {kGiB, "test"}),
+  EXPECT_THAT(MemoryExcess(options, {128, Backend::kCpu}, {kGiB, "test"}),
               ContainsRegex("most by --max-localize-streams=9, --max-map-bytes=107374182400, .*; "
                             "--max-sessions=1000, --max-message-bytes=[0-9]+ \\([0-9]+ MiB\\); "
                             "128 lanes \\(--lanes\\), --max-image-pixels=[0-9]+, --max-features=[0-9]+ "

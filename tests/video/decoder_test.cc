@@ -160,6 +160,26 @@ TEST(Address, PasswordsAreNotShown) {
   EXPECT_EQ(WithoutPassword("rtsp://cam/a@b"), "rtsp://cam/a@b");
   EXPECT_EQ(WithoutPassword("rtsp://u@cam"), "rtsp://cam");
   EXPECT_EQ(WithoutPassword("me@home.mp4"), "me@home.mp4");
+  EXPECT_EQ(WithoutPassword("gst:a x=rtsp://u:p@cam1 y=\"rtsp://u:p@cam2/\" e=@"),
+            "gst:a x=rtsp://cam1 y=\"rtsp://cam2/\" e=@");
+  EXPECT_EQ(WithoutPassword("gst:rtspsrc user-id=me user-pw=\"a b\" latency=0"),
+            "gst:rtspsrc user-id= user-pw= latency=0");
+}
+
+TEST_F(DecoderTest, PipelinesBecomeWordsBehindTheOptions) {
+  EXPECT_FALSE(PipelineOf("gst.mp4").has_value());
+  const absl::string_view pipeline = *PipelineOf("gst:--version x=\"a  b\" ! appsink drop=true");
+  const auto missing = PipelineArguments(pipeline).status();
+  EXPECT_TRUE(absl::IsNotFound(missing));
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("gstreamer1.0-tools"));
+  Install("gst-launch-1.0");
+  const auto arguments = *PipelineArguments(pipeline);
+  const auto begin = std::find(arguments.begin(), arguments.end(), "--");
+  const auto end = std::find(arguments.begin(), arguments.end(), "identity");
+  EXPECT_THAT(std::vector<std::string>(begin, end),
+              testing::ElementsAre("--", "--version", "x=\"a", "", "b\"", "", "!"));
+  const auto sinks = [](const std::vector<std::string>& all) { return std::count(all.begin(), all.end(), "appsink"); };
+  EXPECT_EQ(sinks(*PipelineArguments("appsink ! videoconvert")), 1);  // GStreamer says what is wrong
 }
 
 }  // namespace

@@ -82,6 +82,16 @@ TEST(Process, FailuresHaveTheLastWords) {
   const auto error = Shell("echo hm >&2; echo ERROR: cause >&2; echo ERROR: and so on >&2; exit 1");
   EXPECT_EQ(*Output(error.get()), "");
   EXPECT_EQ(error->Finish().message(), "exit status 1 of sh: ERROR: cause");
+  const auto reason = Shell(
+      "printf 'ERROR: from element /a: Internal error.\\nAdditional debug info:\\na.c(1): f (): /a:\\nreason x (-4)\\n"
+      "ERROR: no.\\n' >&2; exit 1");
+  EXPECT_EQ(*Output(reason.get()), "");
+  EXPECT_EQ(reason->Finish().message(), "exit status 1 of sh: ERROR: from element /a: Internal error. reason x (-4)");
+  const auto no_reason = Shell(
+      "printf 'ERROR: a.\\nAdditional debug info:\\na.c(1):\\nERROR: b.\\nAdditional debug info:\\nb.c(2)\\n' >&2; "
+      "exit 1");
+  EXPECT_EQ(*Output(no_reason.get()), "");
+  EXPECT_EQ(no_reason->Finish().message(), "exit status 1 of sh: ERROR: a.");
   const auto killed = Shell("kill -9 $$");
   EXPECT_EQ(*Output(killed.get()), "");
   EXPECT_EQ(killed->Finish().message(), "ended by signal 9 of sh");
@@ -126,6 +136,23 @@ TEST(Process, TheTurnIsKeptOfWhatIsOnlyInformation) {
   LastWords none;
   none.Add("[info] displaymatrix: rotation of -0.00 degrees\n[error] displaymatrix: rotation of 1.00 degrees\n");
   EXPECT_EQ(none.turn(), "");
+}
+
+TEST(Process, GStreamersBaseTimeIsNoLastWord) {
+  LastWords words;
+  words.Add(
+      "ready\n0:00:00.1  4 0x5 DEBUG  pipeline gstpipeline.c:494:change:<p> start_time=0:00:00.000000000, "
+      "now=0:00:01.000000000, base_time 16:53:19.030415930\n"
+      "0:00:00.2  4 0x5 INFO   pipeline gstpipeline.c:533:change:<p> pipeline is live\n");
+  EXPECT_EQ(words.text(), "ready");
+  EXPECT_EQ(words.base_time(), absl::Hours(16) + absl::Minutes(53) + absl::Nanoseconds(19030415930));
+}
+
+TEST(Process, WordsAreNotTranslated) {
+  setenv("LC_ALL", "de_DE.UTF-8", 1);
+  const auto process = Shell("echo $LC_ALL");
+  unsetenv("LC_ALL");
+  EXPECT_EQ(*Output(process.get()), "C\n");
 }
 
 TEST(Process, NotesComeBesideTheOutput) {

@@ -338,7 +338,7 @@ class FakeDecoder(VideoTest):
         done = self.run_with(script, "--no-live", "--format", "csv", "--retry", "30", "--max-frames", str(2 * FRAMES))
         self.assertEqual(done.returncode, 0, done.stderr)
         said = done.stderr.decode()
-        self.assertIn("glint: rtsp://camera/x: the live source ended after 6 frames; opening it again for 30s\n", said)
+        self.assertIn("glint: rtsp://camera/x: the live source ended after 6 frames; opening it again for 30s (loss 1)\n", said)
         self.assertRegex(said, r"glint: rtsp://camera/x: is back after \d+\.\d s\n")
         twice = {number + FRAMES * half: rows for half in (0, 1) for number, rows in self.expected.items()}
         self.assertEqual(rows_of(done), twice)
@@ -453,7 +453,7 @@ class Cameras(VideoTest):
         self.check("/dev/v4l/by-id/usb-Maker_No_Such_Camera-video-index0")
         done = glint("/dev/null")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b"/dev/null: no folder, image, video, camera or address", done.stderr)
+        self.assertIn(b"/dev/null: no folder, image, video, camera, address or gst:PIPELINE", done.stderr)
 
     def test_devices_and_links_of_other_names(self):
         device = self.folder / "cam_left"

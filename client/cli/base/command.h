@@ -39,6 +39,7 @@ int RunLocalize(const std::vector<std::string>& arguments);
 int RunView(const std::vector<std::string>& arguments);
 int RunCompare(const std::vector<std::string>& arguments);
 int RunInfo(const std::vector<std::string>& arguments);
+int RunDoctor(const std::vector<std::string>& arguments);
 int RunHealth(const std::vector<std::string>& arguments);
 int RunBench(const std::vector<std::string>& arguments);
 int RunEchoServer(const std::vector<std::string>& arguments);

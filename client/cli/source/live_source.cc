@@ -42,6 +42,7 @@ class LiveSource : public Source {
   int64_t count() const override { return source_->count(); }
   double rate() const override { return source_->rate(); }
   bool live() const override { return source_->live(); }
+  TimeZero time_zero() const override { return source_->time_zero(); }
 
  private:
   // The next frame of the source that `why` has ended.
@@ -51,7 +52,8 @@ class LiveSource : public Source {
       why = absl::UnavailableError(absl::StrCat(name_, ": the live source ended after ", frames_, " frames"));
     }
     if (Interrupted() || retry_ <= absl::ZeroDuration()) return why;
-    Complain("", absl::StrCat(why.message(), "; opening it again for ", absl::FormatDuration(retry_)));
+    Complain("", absl::StrCat(why.message(), "; opening it again for ", absl::FormatDuration(retry_), " (loss ",
+                              ++losses_, ")"));
     for (absl::Duration pause = kFirstPause; SteadyNow() - lost <= retry_ && !Interrupted();
          pause = std::min(2 * pause, kLongestPause)) {
       Pause(pause);
@@ -69,7 +71,7 @@ class LiveSource : public Source {
   const std::unique_ptr<Source> source_;
   const std::string name_;
   const absl::Duration retry_;
-  int64_t frames_ = 0;
+  int64_t frames_ = 0, losses_ = 0;
   bool ended_ = false;
 };
 

@@ -45,7 +45,10 @@ absl::StatusOr<AlignedSource> AlignedSource::Open(const std::vector<std::string>
       if (options.paired) GLINT_RETURN_IF_ERROR(source->Begin());
     }
   }
-  for (const auto& source : aligned.sources_) aligned.by_time_ = aligned.by_time_ && !source->live();
+  const TimeZero zero = aligned.sources_.front()->time_zero();
+  for (const auto& source : aligned.sources_) {
+    aligned.by_time_ = aligned.by_time_ && zero != TimeZero::kArrival && source->time_zero() == zero;
+  }
   aligned.times_.resize(names.size());
   aligned.steps_.resize(names.size(), absl::InfiniteDuration());
   aligned.held_.resize(names.size());
@@ -86,7 +89,7 @@ absl::Status AlignedSource::Next(std::vector<Picture>* pictures) {
     if (!by_time_) break;
     absl::Duration latest = *held_[0].time;
     for (const Picture& picture : held_) latest = std::max(latest, *picture.time);
-    const absl::Duration tolerance = *std::min_element(steps_.begin(), steps_.end()) / 2;
+    const absl::Duration tolerance = Step() / 2;
     for (size_t s = 0; s < held_.size(); ++s) {
       if (latest - *held_[s].time <= tolerance) continue;
       LeaveOut(held_[s].name);
@@ -97,6 +100,16 @@ absl::Status AlignedSource::Next(std::vector<Picture>* pictures) {
   pictures->resize(held_.size());
   pictures->swap(held_);
   return absl::OkStatus();
+}
+
+absl::Duration AlignedSource::Step() const {
+  absl::Duration step = absl::InfiniteDuration();
+  for (size_t s = 0; s < sources_.size(); ++s) {
+    // Of live frames some are skipped, which makes steps longer.
+    const bool is_live = sources_[s]->live();
+    step = std::min(step, is_live ? absl::Seconds(1 / sources_[s]->rate()) : steps_[s]);
+  }
+  return step;
 }
 
 int64_t AlignedSource::number() const {

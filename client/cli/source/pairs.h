@@ -18,8 +18,9 @@
 namespace glint::cli {
 
 // One picture of each of several sources, again and again. Files belong together by name or time (picture_files.h);
-// frames of videos by their times, within half the time since the last frame of the source that has more of them; what
-// has no time, and what is live, as it comes. Thread-compatible.
+// frames of videos by their times, within half the time since the last frame of the source that has more of them, and
+// of live sources whose times are of the system's clock within half the period of the faster one; what has no time, and
+// what else is live, as it comes. Thread-compatible.
 class AlignedSource {
  public:
   // Errors of OpenSource() and Align().
@@ -42,10 +43,12 @@ class AlignedSource {
   // Fills `held_`. Its errors are those of Next().
   absl::Status Fill();
   void LeaveOut(const std::string& name);
+  // Between frames, of the source that has more of them.
+  absl::Duration Step() const;
 
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<int64_t> numbers_;  // of aligned files
-  bool by_time_ = true;           // until a picture has none; not for files, which are aligned, nor for what is live
+  bool by_time_ = true;           // until a picture has none; not for files, which are aligned, nor times of arrival
   std::vector<std::optional<absl::Duration>> times_;  // of each source's last frame, once there was one
   std::vector<absl::Duration> steps_;                 // to it from the one before; infinite: it is the first one
   std::vector<Picture> held_;                         // the first `filled_` are pictures

@@ -287,7 +287,8 @@ absl::StatusOr<std::vector<std::string>> PictureFiles(const std::string& name) {
     if (files.empty()) return absl::NotFoundError(absl::StrCat(name, ": no images in this folder"));
   } else if (fs::is_regular_file(name, error)) {
     if (cv::haveImageReader(name) && !IsVideo(name)) files = {name};
-  } else if (name.find_first_of("*?[") != std::string::npos && !absl::StrContains(name, "://")) {
+  } else if (name.find_first_of("*?[") != std::string::npos && !absl::StrContains(name, "://") &&
+             !absl::StartsWith(name, "gst:")) {
     GLINT_ASSIGN_OR_RETURN(files, Matches(name));
     if (files.empty()) return absl::NotFoundError(absl::StrCat(name, ": no file matches"));
   }

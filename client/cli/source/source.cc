@@ -17,10 +17,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "client/cli/base/command.h"
+#include "client/cli/source/gst_source.h"
 #include "client/cli/source/live_source.h"
 #include "client/cli/source/picture_files.h"
 #include "client/cli/source/video_source.h"
 #include "features/status_macros.h"
+#include "features/steady_time.h"
 
 namespace glint::cli {
 namespace {
@@ -127,15 +129,20 @@ void VideoOptions::AddTo(Flags* flags) {
               "(default: yes for rtsp and rtmp, no for files, http and '-').",
               [this](bool on) { live = on; });
   flags->Float("retry", "SECONDS",
-               "Open a camera, a live address or a named pipe again when it is lost, and give up when none of its "
-               "frames came for so long (default: at once). glint stream does the same when the server goes away, and "
-               "sends again what was not answered.",
+               "Open a camera, a live address or pipeline or a named pipe again when it is lost, and give up when none "
+               "of its frames came for so long (default: at once). glint stream does the same when the server goes "
+               "away, and sends again what was not answered.",
                &retry);
 }
 
 absl::Status VideoOptions::Validate() const {
   if (!retry.has_value() || (*retry >= 0 && *retry <= 86400)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("option '--retry': ", *retry, " is not in 0..86400"));
+}
+
+absl::Time ClockZero() {
+  static const absl::Time zero = SteadyNow();
+  return zero;
 }
 
 std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, SendFormat format) {
@@ -145,6 +152,7 @@ std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, SendFormat for
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format,
                                                    const VideoOptions& video) {
   if (name == "-") return OpenVideo(name, format, video);
+  if (video::PipelineOf(name).has_value()) return OpenPipeline(name, format, video);
   GLINT_ASSIGN_OR_RETURN(auto files, PictureFiles(name));
   if (const std::string others = OtherFiles(name); !others.empty()) Complain("", others);
   if (!files.empty()) return OpenFiles(std::move(files), format);
@@ -155,7 +163,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, Send
   }
   const std::optional<int> number = CameraNumber(name);
   if (!number.has_value() && !IsCamera(name)) {
-    return absl::NotFoundError(absl::StrCat(name, ": no folder, image, video, camera or address"));
+    return absl::NotFoundError(absl::StrCat(name, ": no folder, image, video, camera, address or gst:PIPELINE"));
   }
   auto camera = std::make_unique<CameraSource>(name, number, format);
   GLINT_RETURN_IF_ERROR(camera->Open());

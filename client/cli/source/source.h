@@ -21,6 +21,15 @@ namespace glint::cli {
 // Of a video that is recorded of pictures without a rate of their own, frames per second.
 inline constexpr double kDefaultRate = 30;
 
+// What Picture::time of a source's pictures counts from.
+enum class TimeZero {
+  kFirstPicture,
+  kSystemClock,  // ClockZero(): when they were captured, so that such sources' times can be compared
+  kArrival,      // the source's opening: when they came
+};
+// On CLOCK_MONOTONIC: the first call of this process. Any thread.
+absl::Time ClockZero();
+
 // Thread-compatible.
 class Source {
  public:
@@ -41,6 +50,10 @@ class Source {
   virtual double rate() const = 0;
   // Whether pictures come at a pace that is not ours, as a camera's do.
   virtual bool live() const { return false; }
+  // Once there was a picture.
+  virtual TimeZero time_zero() const { return live() ? TimeZero::kArrival : TimeZero::kFirstPicture; }
+  // From any thread: what is being read now is the end.
+  virtual void Cancel() {}
 };
 
 // What the command line says of videos, and the command.
@@ -64,7 +77,9 @@ inline constexpr char kSourceHelp[] =
     "or an rtsp, rtsps, http, https, rtmp or rtmps address (H.264, H.265 and what else FFmpeg or GStreamer decodes, as "
     "a "
     "process of its own), a camera (a number, camera:0, or its device by any name, such as /dev/video0 or a link in "
-    "/dev/v4l/by-id), a pipe with a name, '<(COMMAND)' of a shell too, or '-', standard input, both of YUV4MPEG2.";
+    "/dev/v4l/by-id), a pipe with a name, '<(COMMAND)' of a shell too, or '-', standard input, both of YUV4MPEG2, or "
+    "'gst:PIPELINE', "
+    "GStreamer's elements up to frames of GRAY8, NV12, I420, BGRx or JPEG.";
 
 // Those files, in that order. Where their names are times (TimesOf()), pictures have them.
 std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, SendFormat format);

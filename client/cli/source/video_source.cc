@@ -6,13 +6,9 @@
 
 #include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <fstream>
-#include <mutex>
 #include <opencv2/imgproc.hpp>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +17,7 @@
 #include "absl/strings/str_replace.h"
 #include "client/cli/base/command.h"
 #include "client/cli/source/live_source.h"
+#include "client/cli/source/newest_frame.h"
 #include "client/video/decoder.h"
 #include "client/video/frame_times.h"
 #include "client/video/process.h"
@@ -128,8 +125,7 @@ class VideoSource : public Source {
   // Before the first frame: its frames' times are not waited for.
   void LeaveOutTimes() { wants_times_ = gives_times_ = false; }
 
-  // From any thread: what is being read now is the end.
-  void Cancel() { cancelled_ = true; }
+  void Cancel() override { cancelled_ = true; }
 
  private:
   absl::Status OpenFrames() {
@@ -329,77 +325,6 @@ class VideoSource : public Source {
   absl::Duration last_time_;  // of frame number_ - 1
 };
 
-// The newest frame: those that come while nobody asks replace each other. Their numbers show what is missing.
-class NewestFrame : public Source {
- public:
-  explicit NewestFrame(std::unique_ptr<VideoSource> source) : source_(std::move(source)) {
-    source_->LeaveOutTimes();  // frames have the times at which they come
-  }
-  ~NewestFrame() override {
-    source_->Cancel();
-    if (thread_.joinable()) thread_.join();
-  }
-
-  absl::Status Begin() override {
-    GLINT_RETURN_IF_ERROR(source_->Begin());
-    Start();
-    return absl::OkStatus();
-  }
-
-  absl::Status Next(Picture* picture) override {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return newest_.has_value() || !end_.ok(); });
-    if (newest_.has_value()) {
-      *picture = *std::move(newest_);
-      newest_.reset();
-      return absl::OkStatus();
-    }
-    return std::exchange(end_, absl::OutOfRangeError("no more frames"));
-  }
-  absl::Status Rewind() override { return Again(&Source::Rewind); }
-  absl::Status Reopen() override { return Again(&Source::Reopen); }
-  int64_t count() const override { return 0; }
-  double rate() const override { return rate_; }
-  bool live() const override { return true; }
-
- private:
-  // Once more, after the end.
-  absl::Status Again(absl::Status (Source::*open)()) {
-    thread_.join();  // it has ended, since Next() has said so
-    absl::Status status = (source_.get()->*open)();
-    end_ = status;
-    if (status.ok()) {
-      Start();
-    } else {
-      thread_ = std::thread([] {});
-    }
-    return status;
-  }
-  void Start() {
-    rate_ = source_->rate();
-    thread_ = std::thread([this] {
-      for (absl::Status status; status.ok();) {
-        Picture picture;
-        status = source_->Next(&picture);
-        picture.time = absl::FromChrono(std::chrono::steady_clock::now() - begun_);  // when it came
-        const std::lock_guard<std::mutex> lock(mutex_);
-        if (status.ok()) newest_ = std::move(picture);
-        end_ = status;
-        changed_.notify_one();
-      }
-    });
-  }
-
-  const std::unique_ptr<VideoSource> source_;
-  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  double rate_ = kDefaultRate;
-  std::mutex mutex_;  // guards what follows, while the thread runs
-  std::condition_variable changed_;
-  std::optional<Picture> newest_;
-  absl::Status end_;  // not OK: no frame comes after newest_
-  std::thread thread_;
-};
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Source>> OpenVideo(const std::string& name, SendFormat format,
@@ -412,7 +337,8 @@ absl::StatusOr<std::unique_ptr<Source>> OpenVideo(const std::string& name, SendF
                            (IsPipe(name) && options.retry_time() > absl::ZeroDuration());
   std::unique_ptr<Source> opened;
   if (newest) {
-    opened = std::make_unique<NewestFrame>(std::move(source));
+    source->LeaveOutTimes();  // frames have the times at which they come
+    opened = TakeNewest(std::move(source));
   } else {
     opened = std::move(source);
   }
