@@ -116,8 +116,8 @@ absl::Status LocalizeWork(const client::Client& client, const RenderedPictures& 
   options.camera.width = kPictureShape.width;
   options.camera.height = kPictureShape.height;
   options.camera.focal_length = kFocalLength;
-  options.camera.centre_x = kPictureShape.width / 2;
-  options.camera.centre_y = kPictureShape.height / 2;
+  options.camera.centre_x = 0.5 * kPictureShape.width;
+  options.camera.centre_y = 0.5 * kPictureShape.height;
   options.camera.baseline = kBaseline;
   absl::Status answered, sent;
   const auto add = [digest](const client::LocalizeAnswer& answer) {
