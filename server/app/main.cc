@@ -162,6 +162,11 @@ int main(int argc, char** argv) {
     _exit(kExitFailure);  // without gRPC's help
   }
 
+  auto signal_thread = glint::StartThread(
+      "signals", [signals, &server, &reloader, &logger] { HandleSignals(signals, &server, &reloader, &logger); });
+  if (!signal_thread.ok()) return fail(signal_thread.status());
+  signal_thread->detach();
+
   const glint::LaneSet& lanes = server.lanes();
   const glint::UsableMachine& machine = server.machine();
   if (!server.memory_excess().empty()) {
@@ -184,10 +189,6 @@ int main(int argc, char** argv) {
               {"threads_source", machine.threads.source},
               {"note", lanes.note}});
 
-  auto signal_thread = glint::StartThread(
-      "signals", [signals, &server, &reloader, &logger] { HandleSignals(signals, &server, &reloader, &logger); });
-  if (!signal_thread.ok()) return fail(signal_thread.status());
-  signal_thread->detach();
   const glint::ServiceManager manager = glint::ServiceManager::FromEnvironment();
   const auto notify = [&](absl::string_view state) {
     const absl::Status s = glint::Notify(manager.address, state);
