@@ -2,40 +2,20 @@
 #include "features/system_limits.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
+#include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/limits_root.h"
 
 namespace glint {
 namespace {
 
 using ::testing::EndsWith;
 
-// A root folder with /proc/self/cgroup and limits below /sys/fs/cgroup.
-class Root {
- public:
-  explicit Root(const std::string& groups) : path_(absl::StrCat(::testing::TempDir(), "glint-limits-", getpid())) {
-    std::filesystem::remove_all(path_);
-    Write("/proc/self/cgroup", groups);
-  }
-  ~Root() { std::filesystem::remove_all(path_); }
-  void Write(const std::string& file, const std::string& text) const {
-    const std::filesystem::path path = path_ + file;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path) << text << "\n";
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
-
 TEST(UsableProcessorsTest, AreThoseOfTheMaskWithoutAQuota) {
-  const Root root("0::/a");
+  const testing::LimitsRoot root("0::/a");
   root.Write("/sys/fs/cgroup/a/cpu.max", "max 100000");
   const UsableProcessors found = FindUsableProcessors(root.path(), 6);
   EXPECT_EQ(found.count, 6);
@@ -44,7 +24,7 @@ TEST(UsableProcessorsTest, AreThoseOfTheMaskWithoutAQuota) {
 }
 
 TEST(UsableProcessorsTest, AreTheSmallestQuotaOfTheGroupsAboveInV2) {
-  const Root root("0::/kube/pod");
+  const testing::LimitsRoot root("0::/kube/pod");
   root.Write("/sys/fs/cgroup/kube/pod/cpu.max", "350000 100000");
   UsableProcessors found = FindUsableProcessors(root.path(), 8);
   EXPECT_EQ(found.count, 4);
@@ -58,7 +38,7 @@ TEST(UsableProcessorsTest, AreTheSmallestQuotaOfTheGroupsAboveInV2) {
 }
 
 TEST(UsableProcessorsTest, OfLessThanOneAreOne) {
-  const Root root("0::/");
+  const testing::LimitsRoot root("0::/");
   root.Write("/sys/fs/cgroup/cpu.max", "50000 100000");
   const UsableProcessors found = FindUsableProcessors(root.path(), 64);
   EXPECT_EQ(found.count, 1);
@@ -68,7 +48,7 @@ TEST(UsableProcessorsTest, OfLessThanOneAreOne) {
 TEST(UsableProcessorsTest, KnowV1InEitherFolder) {
   for (const char* folder : {"cpu", "cpu,cpuacct"}) {
     // A container sees its own group as the root of the mount, and /proc names it as the host does.
-    const Root root("4:cpu,cpuacct:/docker/1f\n3:pids:/docker/1f");
+    const testing::LimitsRoot root("4:cpu,cpuacct:/docker/1f\n3:pids:/docker/1f");
     root.Write(absl::StrCat("/sys/fs/cgroup/", folder, "/cpu.cfs_quota_us"), "-1");
     root.Write(absl::StrCat("/sys/fs/cgroup/", folder, "/cpu.cfs_period_us"), "100000");
     EXPECT_EQ(FindUsableProcessors(root.path(), 8).count, 8) << folder;
@@ -85,7 +65,7 @@ TEST(UsableProcessorsTest, OfThisProcessAreAtLeastOne) {
 
 TEST(ThreadLimitTest, IsTheSmallestOfTheGroups) {
   for (const bool v1 : {false, true}) {
-    const Root root(v1 ? "3:pids:/a/b" : "0::/a/b");
+    const testing::LimitsRoot root(v1 ? "3:pids:/a/b" : "0::/a/b");
     const std::string folder = v1 ? "/sys/fs/cgroup/pids" : "/sys/fs/cgroup";
     root.Write(folder + "/a/b/pids.max", "12");
     root.Write(folder + "/a/b/pids.current", "4");
@@ -104,7 +84,7 @@ TEST(ThreadLimitTest, IsTheSmallestOfTheGroups) {
 }
 
 TEST(ThreadLimitTest, IsTheMachinesWithoutOne) {
-  const Root root("0::/a");
+  const testing::LimitsRoot root("0::/a");
   root.Write("/sys/fs/cgroup/a/pids.max", "max");
   root.Write("/proc/sys/kernel/threads-max", "3");  // less than any user's
   const ThreadLimit limit = FindThreadLimit(root.path());

@@ -2,10 +2,7 @@
 #include "server/memory/memory_bound.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +10,7 @@
 #include "server/base/usable_memory.h"
 #include "server/session/places.h"
 #include "tests/server/fake_lane.h"
+#include "tests/support/limits_root.h"
 
 namespace glint {
 namespace {
@@ -24,26 +22,8 @@ using ::testing::StartsWith;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 
-// A root folder with /proc/self/cgroup and limits below /sys/fs/cgroup.
-class Root {
- public:
-  explicit Root(const std::string& groups) : path_(absl::StrCat(::testing::TempDir(), "glint-root-", getpid())) {
-    Write("/proc/self/cgroup", groups);
-  }
-  ~Root() { std::filesystem::remove_all(path_); }
-  void Write(const std::string& file, const std::string& text) const {
-    const std::filesystem::path path = path_ + file;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path) << text << "\n";
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
-
 TEST(UsableMemoryTest, IsThreeQuartersOfTheMachineWithoutALimit) {
-  const Root root("0::/user.slice");
+  const testing::LimitsRoot root("0::/user.slice");
   root.Write("/sys/fs/cgroup/user.slice/memory.max", "max");
   const UsableMemory memory = FindUsableMemory(root.path(), 8 * kGiB);
   EXPECT_EQ(memory.bytes, 6 * kGiB);
@@ -51,7 +31,7 @@ TEST(UsableMemoryTest, IsThreeQuartersOfTheMachineWithoutALimit) {
 }
 
 TEST(UsableMemoryTest, IsTheSmallestLimitOfTheGroupsAboveInV2) {
-  const Root root("0::/system.slice/glint-server.service");
+  const testing::LimitsRoot root("0::/system.slice/glint-server.service");
   root.Write("/sys/fs/cgroup/system.slice/glint-server.service/memory.max", absl::StrCat(6 * kGiB));
   EXPECT_EQ(FindUsableMemory(root.path(), 16 * kGiB).bytes, 6 * kGiB);
   root.Write("/sys/fs/cgroup/system.slice/memory.max", absl::StrCat(4 * kGiB));
@@ -64,11 +44,11 @@ TEST(UsableMemoryTest, IsTheSmallestLimitOfTheGroupsAboveInV2) {
 // A container sees its own group as the root of the mount; with v1 /proc names it as the host does.
 TEST(UsableMemoryTest, IsTheContainersLimit) {
   {
-    const Root root("0::/");
+    const testing::LimitsRoot root("0::/");
     root.Write("/sys/fs/cgroup/memory.max", absl::StrCat(2 * kGiB));
     EXPECT_EQ(FindUsableMemory(root.path(), 8 * kGiB).bytes, 2 * kGiB);
   }
-  const Root root("12:cpu,cpuacct:/docker/1f\n9:memory:/docker/1f\n1:name=systemd:/docker/1f");
+  const testing::LimitsRoot root("12:cpu,cpuacct:/docker/1f\n9:memory:/docker/1f\n1:name=systemd:/docker/1f");
   root.Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", absl::StrCat(3 * kGiB));
   EXPECT_EQ(FindUsableMemory(root.path(), 8 * kGiB).bytes, 3 * kGiB);
   root.Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
