@@ -49,6 +49,7 @@ Location FromWire(const v1::Location& wire) {
   found.is_keyframe = wire.keyframe();
   found.loop_closed = wire.loop_closed();
   found.map_full = wire.map_full();
+  found.map_id = wire.map_id();
   found.rig_rotation = FromWire(wire.rig_rotation());
   found.rig_uncertainty = FromWire(wire.rig_uncertainty());
   found.warnings = client::FromWire(wire.warnings());
@@ -71,6 +72,7 @@ absl::Status FromWire(const v1::MapPart& wire, MapPart* part) {
   Assign(wire.x(), &part->x);
   Assign(wire.y(), &part->y);
   Assign(wire.z(), &part->z);
+  part->map_id = wire.map_id();
   part->has_next = wire.has_next();
   part->next = {wire.next().keyframe(), wire.next().point()};
   return absl::OkStatus();

@@ -82,7 +82,8 @@ using LocalizeCallback = std::function<void(const LocalizeAnswer& answer)>;
 class LocalizeStream {
  public:
   ~LocalizeStream();
-  // Without `right`, `left` has both images side by side. `time_ns`: capture time of any clock, strictly increasing.
+  // Without `right`, `left` has both images side by side. `time_ns`: capture time of any clock, none twice.
+  // Times out of line with those before are warned of.
   absl::Status Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right, int64_t time_ns);
   // Relocalizes the pair in the whole map, without a prior pose. Neither map nor stream changes.
   absl::Status Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right);

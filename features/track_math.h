@@ -55,8 +55,10 @@ GLINT_HD inline float TrackLevelScale(int level) {
 #endif
 }
 
-// Rule 2.
-GLINT_HD inline float ToTrackLevel(float v, int level) { return (v + 0.5f) * TrackLevelScale(level) - 0.5f; }
+// Rule 2; exact on level 0.
+GLINT_HD inline float ToTrackLevel(float v, int level) {
+  return level == 0 ? v : (v + 0.5f) * TrackLevelScale(level) - 0.5f;
+}
 
 // The top-left pixel of a patch around `centre` and the weights of the next pixels, 0..kTrackGrid - 1.
 struct PatchPosition {

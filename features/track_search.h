@@ -24,14 +24,21 @@ struct LevelSearch {
   int iterations_left;
 };
 
-GLINT_HD inline bool IsInTrackImage(float x, float y, int width, int height) {
-  return x >= -0.5f && y >= -0.5f && x <= static_cast<float>(width) - 0.5f && y <= static_cast<float>(height) - 0.5f;
+// How far an image reaches beyond the centres of its outermost pixels, pixels of the level. A position is inside of
+// level 0 from the first centre to the last one; the centres of coarser levels do not reach so far.
+GLINT_HD inline float TrackMargin(int level) { return level == 0 ? 0.0f : 0.5f; }
+
+GLINT_HD inline bool IsInTrackImage(float x, float y, int width, int height, float margin) {
+  const float last_x = static_cast<float>(width - 1) + margin;
+  const float last_y = static_cast<float>(height - 1) + margin;
+  return x >= -margin && y >= -margin && x <= last_x && y <= last_y;
 }
 
 // In one dimension: of a point at `from` pixels, and of its displacement at the start.
-GLINT_HD inline void BoundTrackMove(float from, float start, float max_move, int size, float* low, float* high) {
-  *low = TrackGridSteps(-0.5f - from);
-  *high = TrackGridSteps(static_cast<float>(size) - 0.5f - from);
+GLINT_HD inline void BoundTrackMove(float from, float start, float max_move, int size, float margin, float* low,
+                                    float* high) {
+  *low = TrackGridSteps(-margin - from);
+  *high = TrackGridSteps(static_cast<float>(size - 1) + margin - from);
   const float least = start - max_move;
   const float most = start + max_move;
   *low = *low < least ? least : *low;
@@ -47,11 +54,14 @@ GLINT_HD inline LevelEnd BeginLevel(float x, float y, int level, float dx, float
   s->start_y = s->y = TrackGridSteps(dy);
   s->max_move = TrackGridSteps(max_move * TrackLevelScale(level));
   s->iterations_left = max_iterations;
-  if (!IsInTrackImage(from_x, from_y, width, height) || !IsInTrackImage(from_x + dx, from_y + dy, width, height)) {
+  const float margin = TrackMargin(level);
+  // A coarser level, or a prediction, may be a little off: the search may begin beside the image, but not end there.
+  if (!IsInTrackImage(from_x, from_y, width, height, margin) ||
+      !IsInTrackImage(from_x + dx, from_y + dy, width, height, 0.5f)) {
     return LevelEnd::kOutOfImage;
   }
-  BoundTrackMove(from_x, s->start_x, s->max_move, width, &s->low_x, &s->high_x);
-  BoundTrackMove(from_y, s->start_y, s->max_move, height, &s->low_y, &s->high_y);
+  BoundTrackMove(from_x, s->start_x, s->max_move, width, margin, &s->low_x, &s->high_x);
+  BoundTrackMove(from_y, s->start_y, s->max_move, height, margin, &s->low_y, &s->high_y);
   s->origin = {ToTrackGrid(from_x), ToTrackGrid(from_y)};
   s->at_x = WholeTrackSteps(s->start_x);
   s->at_y = WholeTrackSteps(s->start_y);
@@ -68,16 +78,23 @@ GLINT_HD inline GridPoint SampledAt(const LevelSearch& s) {
 // 1e-4 pixel.
 inline constexpr float kNoTrackStep = kTrackGrid / 1024.0f;
 
+GLINT_HD inline float WithinTrackMove(float at, float low, float high) {
+  return at < low ? low : at > high ? high : at;
+}
+
 // Takes one step. `epsilon`: steps of the grid. Tests are joined without a branch: this is the innermost loop.
 GLINT_HD inline LevelEnd AdvanceLevel(TrackStep step, float epsilon, LevelSearch* s) {
   --s->iterations_left;
-  const float x = s->at_x + step.x;
-  const float y = s->at_y + step.y;
-  // Written so that NaN fails.
-  if (!((x >= s->low_x) & (x <= s->high_x) & (y >= s->low_y) & (y <= s->high_y))) {
+  float x = s->at_x + step.x;
+  float y = s->at_y + step.y;
+  // Written so that NaN fails. A point that stands on the border stays there.
+  if (!((x >= s->low_x - kNoTrackStep) & (x <= s->high_x + kNoTrackStep) & (y >= s->low_y - kNoTrackStep) &
+        (y <= s->high_y + kNoTrackStep))) {
     const bool is_near = fabsf(x - s->start_x) <= s->max_move && fabsf(y - s->start_y) <= s->max_move;
     return is_near ? LevelEnd::kOutOfImage : LevelEnd::kMovedTooFar;
   }
+  x = WithinTrackMove(x, s->low_x, s->high_x);
+  y = WithinTrackMove(y, s->low_y, s->high_y);
   const float next_x = WholeTrackSteps(x);
   const float next_y = WholeTrackSteps(y);
   const bool is_short = step.x * step.x + step.y * step.y <= epsilon * epsilon;
@@ -86,8 +103,8 @@ GLINT_HD inline LevelEnd AdvanceLevel(TrackStep step, float epsilon, LevelSearch
   if (is_short | is_same | alternates) {
     const bool stays = fabsf(step.x) < kNoTrackStep && fabsf(step.y) < kNoTrackStep;
     const bool is_mean = !is_short && !is_same;
-    s->x = is_mean ? 0.5f * (s->x + x) : stays ? s->at_x : x;
-    s->y = is_mean ? 0.5f * (s->y + y) : stays ? s->at_y : y;
+    s->x = is_mean ? 0.5f * (s->x + x) : stays ? WithinTrackMove(s->at_x, s->low_x, s->high_x) : x;
+    s->y = is_mean ? 0.5f * (s->y + y) : stays ? WithinTrackMove(s->at_y, s->low_y, s->high_y) : y;
     return LevelEnd::kConverged;
   }
   s->x = x;

@@ -23,7 +23,8 @@
 //      1/1024 pixel both ways is not taken.
 //   5. A level fails when the patch is flat (the smaller eigenvalue of the normal matrix, its determinant included, is
 //      too small), or when a displacement leaves the image or max_move. A level that fails leaves the displacement as
-//      it was. On level 0 the point is then lost.
+//      it was. On level 0 the point is then lost: positions of tracked points, in both images, are within
+//      0..width - 1 and 0..height - 1. A search may begin half a pixel outside, and coarser levels reach so far.
 //   6. residual, gain and offset are those of least squares at the final position on level 0.
 //   7. With max_backward_error the point is tracked back from where it was found, starting with the opposite
 //      displacement of the prediction.

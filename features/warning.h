@@ -20,6 +20,11 @@ enum class WarningKind : int {
   kFewDepths = 9,                // share of keypoints with a depth, 1
   kNarrowRange = 10,             // share of the range that the grey values lie in, 1
   kMaskValues = 11,              // share of the mask's pixels that are neither 0 nor 255, 1
+  kMapFull = 12,                 // keyframes of the map, 1
+  kTimestamp = 13,               // step from the last time in line, ms
+  kFrozenImage = 14,             // pairs in a row with the same image on one side, 1
+  kStaticRegion = 15,            // share of keypoints that move with the camera, 1
+  kLensDistortion = 16,          // k1 that is left in the images, 1
 };
 
 struct Warning {

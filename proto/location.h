@@ -33,6 +33,7 @@ struct CalibrationFigures {
 // Where the left camera was.
 struct Location {
   LocationStatus status = LocationStatus::kInitializing;
+  int map_id = 0;  // that the pose is in
   CameraPose pose;
   bool has_covariance = false;
   std::array<double, 21> covariance = {};  // upper triangle, by rows: rotation (rad), then translation (m)
@@ -46,7 +47,8 @@ struct Location {
 
 // Whether the pose of a Location is one. Otherwise it is the last one known, or goes on with the last motion.
 inline bool IsLocated(LocationStatus status) {
-  return status == LocationStatus::kTracking || status == LocationStatus::kRelocalized;
+  return status == LocationStatus::kTracking || status == LocationStatus::kRelocalized ||
+         status == LocationStatus::kNewMap;
 }
 
 // How far a reader of the map has come: ids that are still to come.
@@ -56,6 +58,7 @@ struct MapPosition {
 
 // A part of the map.
 struct MapPart {
+  int map_id = 0;  // Location::map_id of the last pair
   struct Keyframe {
     uint64_t id = 0;
     uint64_t frame_id = 0;  // of the pair that it was made of

@@ -56,7 +56,8 @@ static_assert(Same(LocationStatus::kTracking, v1::LOCATION_STATUS_TRACKING));
 static_assert(Same(LocationStatus::kCoasting, v1::LOCATION_STATUS_COASTING));
 static_assert(Same(LocationStatus::kLost, v1::LOCATION_STATUS_LOST));
 static_assert(Same(LocationStatus::kRelocalized, v1::LOCATION_STATUS_RELOCALIZED));
-static_assert(Same(LocationStatus::kRelocalized, v1::LocationStatus_MAX), "terms.h lacks a value");
+static_assert(Same(LocationStatus::kNewMap, v1::LOCATION_STATUS_NEW_MAP));
+static_assert(Same(LocationStatus::kNewMap, v1::LocationStatus_MAX), "terms.h lacks a value");
 static_assert(kLocationStatusCount == v1::LocationStatus_ARRAYSIZE);
 
 static_assert(Same(WarningKind::kUnrectified, v1::WARNING_KIND_UNRECTIFIED));
@@ -70,7 +71,12 @@ static_assert(Same(WarningKind::kNoDisparity, v1::WARNING_KIND_NO_DISPARITY));
 static_assert(Same(WarningKind::kFewDepths, v1::WARNING_KIND_FEW_DEPTHS));
 static_assert(Same(WarningKind::kNarrowRange, v1::WARNING_KIND_NARROW_RANGE));
 static_assert(Same(WarningKind::kMaskValues, v1::WARNING_KIND_MASK_VALUES));
-static_assert(Same(WarningKind::kMaskValues, v1::WarningKind_MAX), "warning.h lacks a value");
+static_assert(Same(WarningKind::kMapFull, v1::WARNING_KIND_MAP_FULL));
+static_assert(Same(WarningKind::kTimestamp, v1::WARNING_KIND_TIMESTAMP));
+static_assert(Same(WarningKind::kFrozenImage, v1::WARNING_KIND_FROZEN_IMAGE));
+static_assert(Same(WarningKind::kStaticRegion, v1::WARNING_KIND_STATIC_REGION));
+static_assert(Same(WarningKind::kLensDistortion, v1::WARNING_KIND_LENS_DISTORTION));
+static_assert(Same(WarningKind::kLensDistortion, v1::WarningKind_MAX), "warning.h lacks a value");
 
 }  // namespace
 }  // namespace glint

@@ -56,11 +56,12 @@ inline constexpr int kTrackStateCount = 12;  // with 0, which no track has
 enum class LocationStatus : unsigned char {
   kInitializing = 1,  // no map yet: too little that both cameras see
   kTracking = 2,
-  kCoasting = 3,    // not located; the pose continues the last motion
-  kLost = 4,        // not located; the pose is the last one known
-  kRelocalized = 5  // located again after kLost
+  kCoasting = 3,     // not located; the pose continues the last motion
+  kLost = 4,         // not located; the pose is the last one known
+  kRelocalized = 5,  // located again after kLost
+  kNewMap = 6        // located: the first pair of another map than before
 };
-inline constexpr int kLocationStatusCount = 6;  // with 0, which no pair has
+inline constexpr int kLocationStatusCount = 7;  // with 0, which no pair has
 
 }  // namespace glint
 

@@ -1,20 +1,29 @@
 #include "slam/localizer.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "features/background.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 #include "slam/front_end/depth_rules.h"
 #include "slam/loops/loop_closer.h"
 #include "slam/map/global_map.h"
+#include "slam/map/map_culling.h"
 #include "slam/map/map_file.h"
+#include "slam/watch/frame_clock.h"
+#include "slam/watch/frozen_image.h"
+#include "slam/watch/lens_distortion.h"
+#include "slam/watch/static_region.h"
 
 namespace glint::slam {
 namespace {
 
 constexpr int kThreads = 2;      // a localizer's own: one adjusts, one looks for loops
+constexpr int kPatience = 3;     // pairs in a row, with something to see, that may be not located
+constexpr int kYoung = 5;        // keyframes: with fewer, a map that is lost is given up
 constexpr int kProbeEvery = 10;  // pairs without a map from one test for exchanged images to the next
 
 absl::Status NoMapError() { return absl::FailedPreconditionError("map: there is none yet"); }
@@ -23,13 +32,17 @@ AdjustmentUse UseIn(LocalizerMode mode) {
   return mode == LocalizerMode::kReproducible ? AdjustmentUse::kAfterDelay : AdjustmentUse::kWhenReady;
 }
 
-void PutPlace(const LoopCloser::Place& place, const Pose& camera_from_world, LocalizerResult* result) {
-  result->status = TrackingStatus::kRelocalized;
-  result->world_from_camera = camera_from_world.Inverse();
-  result->covariance = place.fit.covariance;
-  result->matches = place.fit.matches;
-  result->inliers = place.fit.inliers;
-  result->mean_error = place.fit.mean_error;
+// Where a pair is, in what the map has around.
+struct FoundPlace {
+  int32_t map_id = 0;
+  LocalMap around;
+  Pose camera_from_world;
+  FrameMatches matches;
+};
+
+bool IsLocated(TrackingStatus status) {
+  return status == TrackingStatus::kTracking || status == TrackingStatus::kRelocalized ||
+         status == TrackingStatus::kNewMap;
 }
 
 }  // namespace
@@ -55,7 +68,8 @@ struct Localizer::State {
         front_end(a_front_end),
         own_threads(std::move(an_own_threads)),
         threads(some_threads),
-        odometry(camera, options.odometry, front_end, UseIn(options.mode), threads),
+        static_region(camera, options.odometry.noise, front_end),
+        odometry(camera, options.odometry, &static_region, UseIn(options.mode), threads),
         closer(std::make_unique<LoopCloser>(options.odometry.noise, options.min_place_inliers)) {}
 
   bool IsFull() const {
@@ -67,9 +81,16 @@ struct Localizer::State {
   void StartLoops();
   void AddKeyframe(const FrameStamp& stamp);
   std::shared_ptr<const KeyframeFeatures> FeaturesOfFrame(const StereoFrame& frame) const;
-  bool Find(const KeyframeFeatures& features, LoopCloser::Place* place, Pose* camera_from_world);
-  void FindLost(LocalizerResult* result);
-  void Watch(const CameraView& view, int64_t time_ns, LocalizerResult* result);
+  bool Find(const StereoFrame& frame, FoundPlace* found);
+  bool IsYoung(int32_t map_id) const { return map_id != loaded_map && map.CountOf(map_id) < kYoung; }
+  bool Settle();
+  void GiveUp(int32_t map_id);
+  // What becomes of a pair that odometry did not locate.
+  void FindLost(const FrameStamp& stamp, LocalizerResult* result);
+  // What becomes of a pair whose images are of two moments.
+  void PassOver(int64_t time_ns, const std::vector<Warning>& warnings, LocalizerResult* result);
+  // `warnings`: of its time.
+  void Watch(const CameraView& view, int64_t time_ns, const std::vector<Warning>& warnings, LocalizerResult* result);
   void Describe(LocalizerResult* result) const;
 
   const StereoCamera camera;  // as it was given
@@ -77,10 +98,18 @@ struct Localizer::State {
   FrontEnd* const front_end;
   const std::unique_ptr<BackgroundThreads> own_threads;  // null: others' are used
   BackgroundThreads* const threads;
+  FrameClock clock;
+  FrozenImageWatch frozen;
+  StaticRegionWatch static_region;  // the front end of odometry
+  LensWatch lens;
   Odometry odometry;
   GlobalMap map;
+  MapCuller culler;
+  bool found_no_room = false;  // the last keyframe, in a map that is full
   LevelScales scales;
   int without_map = 0;  // pairs so far
+  int not_found = 0;    // pairs in a row, with something to see
+  int32_t loaded_map = -1;
   // State after the last pair.
   int64_t last_time_ns = 0;
   Eigen::Vector3d last_position = Eigen::Vector3d::Zero();
@@ -89,6 +118,7 @@ struct Localizer::State {
   // Belongs to the job while one goes on.
   std::unique_ptr<LoopCloser> closer;
   std::vector<int64_t> unqueried;  // keyframes for the next job
+  int64_t last_queried = -1;       // keyframe, whose loops are in use
   BackgroundResult<ClosedLoops> job;
   int job_used_in = 0;
 };
@@ -102,27 +132,44 @@ bool Localizer::State::AreLoopsDue() {
 
 bool Localizer::State::UseLoops() {
   const ClosedLoops closed = job.get();
-  for (const LoopEdge& loop : closed.loops) map.AddLoop(loop);
+  last_queried = closed.last;
+  for (const LoopEdge& loop : closed.loops) {
+    // The older keyframe may have made room meanwhile.
+    if (map.IndexOf(loop.from) != GlobalMap::kNone) map.AddLoop(loop);
+  }
   if (closed.corrections.empty()) return false;
   if (odometry.is_adjusting()) {
     odometry.FinishAdjustment();
     map.Sync(odometry.map());
   }
-  map.ApplyCorrections(closed.corrections);
+  map.ApplyCorrections(closed.corrections, closed.map_id);
+  map.Join(closed.map_id, closed.into);
+  if (closed.map_id != odometry.map_id()) return true;
   odometry.ApplyCorrections(closed.corrections);
+  odometry.Rename(closed.into);
   was_tracking = false;  // its position has moved
   return true;
 }
 
 void Localizer::State::StartLoops() {
+  // Those of the first one's map; the places of a map that may be given up are nobody's.
+  const auto map_of = [this](int64_t id) { return map.keyframes()[map.IndexOf(id)].map_id; };
+  const auto is_gone = [this](int64_t id) { return map.IndexOf(id) == GlobalMap::kNone; };
+  unqueried.erase(std::remove_if(unqueried.begin(), unqueried.end(), is_gone), unqueried.end());
+  if (unqueried.empty() || IsYoung(map_of(unqueried.front()))) return;
+  const auto end = std::find_if(unqueried.begin(), unqueried.end(),
+                                [&](int64_t id) { return map_of(id) != map_of(unqueried.front()); });
+  const std::vector<int64_t> queried(unqueried.begin(), end);
+  unqueried.erase(unqueried.begin(), end);
   job_used_in = options.loop_delay;
-  job = RunInBackground(threads, [snapshot = SnapshotOf(map, odometry.camera(), scales, unqueried), by = closer.get(),
+  job = RunInBackground(threads, [snapshot = SnapshotOf(map, odometry.camera(), scales, queried), by = closer.get(),
                                   close = options.close_loops] { return by->Check(snapshot, close); });
-  unqueried.clear();
 }
 
 void Localizer::State::AddKeyframe(const FrameStamp& stamp) {
-  if (IsFull()) return;
+  if (IsFull()) culler.MakeRoom(camera, odometry.map(), &map);
+  found_no_room = IsFull();
+  if (found_no_room) return;
   const StereoFrame& frame = odometry.frame();
   const int64_t id = odometry.map().keyframes.back().id;
   std::vector<Observation> observations(frame.left.count());
@@ -134,8 +181,9 @@ void Localizer::State::AddKeyframe(const FrameStamp& stamp) {
       observations[static_cast<size_t>(last.keypoint)] = last.observation;
   }
   scales = {frame.levels, frame.scale};
-  map.Add(id, stamp, KeyframeFeaturesOf(frame, observations));
+  map.Add(id, odometry.map_id(), stamp, KeyframeFeaturesOf(frame, observations));
   unqueried.push_back(id);
+  culler.Add(id);
 }
 
 std::shared_ptr<const KeyframeFeatures> Localizer::State::FeaturesOfFrame(const StereoFrame& frame) const {
@@ -144,26 +192,61 @@ std::shared_ptr<const KeyframeFeatures> Localizer::State::FeaturesOfFrame(const 
   return KeyframeFeaturesOf(frame, observations);
 }
 
-bool Localizer::State::Find(const KeyframeFeatures& features, LoopCloser::Place* place, Pose* camera_from_world) {
+bool Localizer::State::Find(const StereoFrame& frame, FoundPlace* found) {
   if (job.valid()) job.wait();
   const MapSnapshot snapshot = SnapshotOf(map, odometry.camera(), scales, {});
-  if (!closer->FindPlace(snapshot, features, std::numeric_limits<int64_t>::max(), place)) return false;
-  *camera_from_world = place->fit.query_from_match * map.keyframes()[map.IndexOf(place->keyframe)].camera_from_world;
-  return true;
+  LoopCloser::Place place;
+  if (!closer->FindPlace(snapshot, *FeaturesOfFrame(frame), std::numeric_limits<int64_t>::max(), &place)) return false;
+  const MapKeyframe& keyframe = map.keyframes()[map.IndexOf(place.keyframe)];
+  found->map_id = keyframe.map_id;
+  found->camera_from_world = place.fit.query_from_match * keyframe.camera_from_world;
+  // What the keyframes around have seen must agree with it, too.
+  found->around = map.Around(place.keyframe, options.odometry.window, options.odometry.noise);
+  return odometry.Confirm(found->around, frame, options.min_place_inliers, &found->camera_from_world, &found->matches);
 }
 
-void Localizer::State::FindLost(LocalizerResult* result) {
-  LoopCloser::Place place;
-  Pose pose;
-  if (result->keypoints < options.odometry.min_inliers || !Find(*FeaturesOfFrame(odometry.frame()), &place, &pose)) {
+// Uses what is being worked out; whether the map was corrected.
+bool Localizer::State::Settle() {
+  if (odometry.is_adjusting()) {
+    odometry.FinishAdjustment();
+    map.Sync(odometry.map());
+  }
+  return job.valid() && UseLoops();
+}
+
+void Localizer::State::GiveUp(int32_t map_id) {
+  if (IsYoung(map_id)) map.RemoveMap(map_id);
+}
+
+void Localizer::State::FindLost(const FrameStamp& stamp, LocalizerResult* result) {
+  ++not_found;
+  if (result->status != TrackingStatus::kLost) return;
+  result->loop_closed = Settle() || result->loop_closed;
+  const int32_t last_map = odometry.map_id();
+  FoundPlace found;
+  if (Find(odometry.frame(), &found)) {
+    if (found.map_id != last_map) GiveUp(last_map);
+    odometry.Relocalize(std::move(found.around), found.map_id, found.camera_from_world, std::move(found.matches),
+                        result);
     return;
   }
-  odometry.Restart(map.Around(place.keyframe, options.odometry.window, options.odometry.noise), odometry.camera(), pose,
-                   /*is_located=*/true, odometry.next_keyframe(), odometry.next_point());
-  PutPlace(place, pose, result);
+  if (!IsYoung(last_map) && (not_found <= kPatience || IsFull())) return;
+  if (!odometry.BeginMap(result)) return;
+  GiveUp(last_map);
+  AddKeyframe(stamp);
+  map.Sync(odometry.map());
 }
 
-void Localizer::State::Watch(const CameraView& view, int64_t time_ns, LocalizerResult* result) {
+void Localizer::State::PassOver(int64_t time_ns, const std::vector<Warning>& warnings, LocalizerResult* result) {
+  odometry.PassOver(time_ns, frozen.count(), result);
+  was_tracking = false;
+  result->warnings = frozen.Warnings();
+  result->warnings.insert(result->warnings.end(), warnings.begin(), warnings.end());
+  Describe(result);
+}
+
+void Localizer::State::Watch(const CameraView& view, int64_t time_ns, const std::vector<Warning>& warnings,
+                             LocalizerResult* result) {
   const StereoFrame& frame = odometry.frame();
   CalibrationFigures& figures = result->calibration;
   figures = FiguresOf(frame);
@@ -182,13 +265,25 @@ void Localizer::State::Watch(const CameraView& view, int64_t time_ns, LocalizerR
   last_time_ns = time_ns;
   result->warnings = view.has_depth() ? DepthWarningsOf(figures, frame.left.count())
                                       : WarningsOf(figures, frame.left.count(), result->rig_rotation.norm());
+  const std::vector<Warning> region = static_region.Warnings();
+  if (result->is_keyframe && !view.has_depth() && region.empty()) lens.Add(camera, frame);
+  for (const auto& more : {warnings, region, lens.Warnings(camera)}) {
+    result->warnings.insert(result->warnings.end(), more.begin(), more.end());
+  }
 }
 
 void Localizer::State::Describe(LocalizerResult* result) const {
   result->rig_uncertainty = odometry.rig_uncertainty();
   result->keyframes = static_cast<int64_t>(map.keyframes().size());
   result->points = map.live_points();
-  result->map_full = IsFull();
+  result->map_full = found_no_room && IsFull();
+  if (result->map_full) {
+    result->warnings.push_back({WarningKind::kMapFull, static_cast<double>(result->keyframes), "1",
+                                absl::StrFormat("the map is full, with %d of %d keyframes and %d of %d points, of "
+                                                "which none that is redundant was found: this place is not kept",
+                                                result->keyframes, options.max_keyframes, result->points,
+                                                options.max_points)});
+  }
 }
 
 Localizer::Localizer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -211,15 +306,28 @@ absl::StatusOr<std::unique_ptr<Localizer>> Localizer::Create(const StereoCamera&
 absl::Status Localizer::Track(const CameraView& view, const FrameStamp& stamp, LocalizerResult* result) {
   State& s = *state_;
   *result = {};
-  GLINT_RETURN_IF_ERROR(s.odometry.ValidateInput(view, stamp.time_ns));
+  GLINT_RETURN_IF_ERROR(s.clock.Validate(stamp.time_ns));
+  FrameClock clock = s.clock;
+  std::vector<Warning> warnings;
+  const int64_t time_ns = clock.Next(stamp.time_ns, &warnings);
+  GLINT_RETURN_IF_ERROR(s.odometry.ValidateInput(view, time_ns));
+  if (!view.has_depth() && s.frozen.Look(view.left, view.right)) {
+    s.clock = clock;
+    s.PassOver(time_ns, warnings, result);
+    return absl::OkStatus();
+  }
   const bool loop_closed = s.AreLoopsDue() && s.UseLoops();
-  GLINT_RETURN_IF_ERROR(s.odometry.Track(view, stamp.time_ns, result));
+  GLINT_RETURN_IF_ERROR(s.odometry.Track(view, time_ns, result));
+  s.clock = clock;
   result->loop_closed = loop_closed;
   if (result->is_keyframe) s.AddKeyframe(stamp);
   if (result->is_keyframe || result->is_adjusted) s.map.Sync(s.odometry.map());
+  s.culler.Cull(s.camera, s.odometry.map(), s.last_queried, &s.map);
   if (!s.job.valid() && !s.unqueried.empty()) s.StartLoops();
-  if (result->status == TrackingStatus::kLost && !s.map.keyframes().empty()) s.FindLost(result);
-  s.Watch(view, stamp.time_ns, result);
+  const bool is_missed = !IsLocated(result->status) && !s.map.keyframes().empty();
+  if (is_missed && result->keypoints >= s.options.odometry.min_inliers) s.FindLost(stamp, result);
+  if (IsLocated(result->status)) s.not_found = 0;
+  s.Watch(view, time_ns, warnings, result);
   s.Describe(result);
   return absl::OkStatus();
 }
@@ -235,9 +343,16 @@ absl::Status Localizer::Relocalize(const CameraView& view, LocalizerResult* resu
   result->status = TrackingStatus::kLost;
   result->rig_rotation = s.odometry.camera().rig_rotation;
   result->calibration = FiguresOf(frame);
-  LoopCloser::Place place;
-  Pose pose;
-  if (s.Find(*s.FeaturesOfFrame(frame), &place, &pose)) PutPlace(place, pose, result);
+  FoundPlace found;
+  if (s.Find(frame, &found)) {
+    result->status = TrackingStatus::kRelocalized;
+    result->map_id = found.map_id;
+    result->world_from_camera = found.camera_from_world.Inverse();
+    result->covariance = found.matches.fit.covariance;
+    result->matches = static_cast<int>(found.matches.correspondences.size());
+    result->inliers = found.matches.fit.inliers;
+    result->mean_error = MeanError(s.odometry.camera(), found.camera_from_world, found.matches);
+  }
   s.Describe(result);
   return absl::OkStatus();
 }
@@ -247,25 +362,35 @@ absl::Status Localizer::SaveMap(const std::string& path) const {
   if (s.map.keyframes().empty()) return NoMapError();
   StereoCamera camera = s.camera;
   camera.rig_rotation = s.odometry.camera().rig_rotation;
-  return WriteMapFile(path, camera, s.scales, s.front_end->kind(), s.map);
+  const int32_t largest = s.map.LargestMap();
+  if (s.map.CountOf(largest) == static_cast<int64_t>(s.map.keyframes().size())) {
+    return WriteMapFile(path, camera, s.scales, s.front_end->kind(), s.map);
+  }
+  return WriteMapFile(path, camera, s.scales, s.front_end->kind(), s.map.Only(largest));
 }
 
 absl::Status Localizer::LoadMap(const std::string& path) {
   State& s = *state_;
   GLINT_ASSIGN_OR_RETURN(LoadedMap loaded, ReadMapFile(path, s.camera, s.front_end->kind(),
                                                        {s.options.max_keyframes, s.options.max_points}));
+  if (s.odometry.is_adjusting()) s.odometry.FinishAdjustment();
   if (s.job.valid()) s.job.get();
   s.map = std::move(loaded.map);
   s.scales = loaded.scales;
   StereoCamera camera = s.camera;
   if (s.options.odometry.refine_rig) camera.rig_rotation = loaded.camera.rig_rotation;
   const MapKeyframe& last = s.map.keyframes().back();
-  s.odometry.Restart(s.map.Around(last.id, s.options.odometry.window, s.options.odometry.noise), camera,
-                     last.camera_from_world, /*is_located=*/false, last.id + 1,
-                     static_cast<int64_t>(s.map.points().size()));
+  s.odometry.Load(s.map.Around(last.id, s.options.odometry.window, s.options.odometry.noise), camera,
+                  last.camera_from_world, last.id + 1, static_cast<int64_t>(s.map.points().size()));
+  s.loaded_map = s.odometry.map_id();
+  s.map.Join(0, s.loaded_map);
+  s.not_found = 0;
   // The index is made anew; its keyframes are not queried for loops again.
   s.closer = std::make_unique<LoopCloser>(s.options.odometry.noise, s.options.min_place_inliers);
   s.unqueried.clear();
+  s.culler = MapCuller();
+  s.last_queried = -1;
+  s.found_no_room = false;
   std::vector<int64_t> all;
   for (const MapKeyframe& k : s.map.keyframes()) all.push_back(k.id);
   s.closer->Check(SnapshotOf(s.map, camera, s.scales, all), /*close_loops=*/false);
@@ -273,17 +398,21 @@ absl::Status Localizer::LoadMap(const std::string& path) {
   return absl::OkStatus();
 }
 
+int32_t Localizer::map_id() const { return state_->odometry.map_id(); }
+
 void Localizer::VisitMap(const std::function<bool(const MapKeyframeView&)>& keyframe,
                          const std::function<bool(const MapPointView&)>& point) const {
   const GlobalMap& map = state_->map;
   for (size_t i = 0; keyframe && i < map.keyframes().size(); ++i) {
     const MapKeyframe& k = map.keyframes()[i];
+    if (k.map_id != state_->odometry.map_id()) continue;
     int sees = 0;
     for (const int32_t p : k.points) sees += p >= 0 ? 1 : 0;
     if (!keyframe({k.id, k.stamp, k.camera_from_world.Inverse(), sees})) return;
   }
   for (size_t i = 0; point && i < map.points().size(); ++i) {
     const MapLandmark& p = map.points()[i];
+    if (p.map_id != state_->odometry.map_id()) continue;
     if (p.observations > 0 && !point({static_cast<int64_t>(i), p.position, p.observations})) return;
   }
 }

@@ -42,17 +42,17 @@ struct LocalizerOptions {
   bool close_loops = true;
   int loop_delay = 4;             // 1..100 frames from a keyframe to the use of its loop, in kReproducible
   int min_place_inliers = 40;     // 10..1000 points that a loop or a relocalisation must agree with
-  int max_keyframes = 20000;      // 10..1000000; a full map takes no more, and tracking goes on
+  int max_keyframes = 20000;      // 10..1000000; in a full map the oldest redundant keyframe makes room
   int64_t max_points = 10000000;  // 1000..100000000, likewise
 };
 // OK, or INVALID_ARGUMENT that names the first bad field, its value and its range.
 absl::Status ValidateLocalizerOptions(const LocalizerOptions& options);
 
 struct LocalizerResult : OdometryResult {
-  bool loop_closed = false;  // the map was corrected before this pair
-  int64_t keyframes = 0;     // of the map
+  bool loop_closed = false;  // the map was corrected before this pair, or became one with another
+  int64_t keyframes = 0;     // of all maps
   int64_t points = 0;        // likewise
-  bool map_full = false;     // max_keyframes or max_points is reached
+  bool map_full = false;     // max_keyframes or max_points is reached; the last keyframe found no room
   // Standard deviations of rig_rotation, radians: the prior's until keyframes were adjusted; 0 without refine_rig.
   Eigen::Vector3d rig_uncertainty = Eigen::Vector3d::Zero();
   CalibrationFigures calibration;
@@ -84,7 +84,11 @@ class Localizer {
   Localizer(const Localizer&) = delete;
   Localizer& operator=(const Localizer&) = delete;
 
-  // As Odometry::Track(). With a loaded map, pairs are LOST until one is found in it.
+  // As Odometry::Track(), but for times, which FrameClock judges: of those that are not above the last one, only an
+  // earlier pair's is an error; for pairs with a frozen image, which are passed over; and for a camera that stays lost:
+  // the fourth pair in a row that shows something and is not located begins another map (kNewMap), if there is room.
+  // With fewer than five keyframes the map that it replaces is given up, and the first such pair does. Maps whose
+  // keyframes show the same place become one, the older one.
   absl::Status Track(const CameraView& view, const FrameStamp& stamp, LocalizerResult* result);
   absl::Status Track(const ImageView& left, const ImageView& right, const FrameStamp& stamp, LocalizerResult* result) {
     return Track({left, right, {}}, stamp, result);
@@ -97,16 +101,21 @@ class Localizer {
     return Relocalize({left, right, {}}, result);
   }
 
-  // Writes the map as AtomicFile does, with its errors. FAILED_PRECONDITION: there is no map yet.
+  // Writes the map, of several the one with the most keyframes, as AtomicFile does, with its errors.
+  // FAILED_PRECONDITION: there is no map yet.
   absl::Status SaveMap(const std::string& path) const;
 
-  // Replaces map and path by those of a file; its world, keyframe ids and rig rotation go on. NOT_FOUND: no such file.
+  // Replaces maps and path by those of a file; its world, keyframe ids and rig rotation go on. NOT_FOUND: no such file.
   // INVALID_ARGUMENT: not a map, of another version, cut short, damaged, or of another camera or detector.
   // RESOURCE_EXHAUSTED: over max_keyframes or max_points. An error leaves everything as it was.
   absl::Status LoadMap(const std::string& path);
 
-  // All keyframes, then all points, each in the order of ids; ends early when a function returns false. Either may be
-  // null. Keyframes join the map when their adjustment is in use, a few frames after they were taken.
+  // Of the map that the last pair is in; see OdometryResult.
+  int32_t map_id() const;
+
+  // All keyframes of the map that the last pair is in, then all its points, each in the order of ids; ends early when a
+  // function returns false. Either may be null. Keyframes join the map when their adjustment is in use, a few frames
+  // after they were taken.
   void VisitMap(const std::function<bool(const MapKeyframeView&)>& keyframe,
                 const std::function<bool(const MapPointView&)>& point) const;
 

@@ -56,7 +56,7 @@ class LocalizePair:
     """A rectified pair with what is its own. id: any number of 64 bits, returned as it is; None: its place.
 
     right       None if `left` has both images side by side
-    time_ns     when both were captured, nanoseconds of any clock, above that of the pair before
+    time_ns     when both were captured, nanoseconds of any clock, not that of the pair before
     relocalize  find it in the map without knowing where the camera was; nothing changes, and times do not matter
     max_age     seconds, in place of the stream's
     depth       of a stream with glint.DepthCamera, in place of `right`: uint16 (height, width) or a grey PNG of 16
@@ -107,6 +107,7 @@ class LocationStatus(enum.IntEnum):
     COASTING = 3
     LOST = 4
     RELOCALIZED = 5
+    NEW_MAP = 6
 
 
 @dataclasses.dataclass(eq=False)
@@ -116,6 +117,7 @@ class Location:
     status              LocationStatus
     world_from_camera   float64 (4, 4): takes points of the left camera (x right, y down, z ahead, metres) to the world,
                         which is the left camera of the map's first keyframe
+    map_id              the map that this pose is in, from 0 on; poses of two maps say nothing of each other
     covariance          float64 (6, 6), rotation (rad^2) before translation (m^2), of a small motion in camera
                         coordinates; None unless TRACKING or RELOCALIZED
     keypoints, matches, inliers
@@ -138,15 +140,16 @@ class Location:
     keyframe: bool
     loop_closed: bool
     map_full: bool
+    map_id: int
     rig_rotation: np.ndarray
     rig_uncertainty: np.ndarray
     warnings: "tuple[Warning, ...]"
 
     @property
     def located(self) -> bool:
-        """Whether world_from_camera is a pose: TRACKING or RELOCALIZED. Otherwise it is the last one known, or goes on
-        with the last motion, and belongs into no trajectory."""
-        return self.status in (LocationStatus.TRACKING, LocationStatus.RELOCALIZED)
+        """Whether world_from_camera is a pose: TRACKING, RELOCALIZED or NEW_MAP. Otherwise it is the last one known, or
+        goes on with the last motion, and belongs into no trajectory."""
+        return self.status in (LocationStatus.TRACKING, LocationStatus.RELOCALIZED, LocationStatus.NEW_MAP)
 
     @property
     def position(self) -> np.ndarray:
@@ -156,7 +159,7 @@ class Location:
 
 @dataclasses.dataclass(eq=False)
 class MapPart:
-    """Keyframes and points, ascending by id. next: `start` of the GetMap for the part after it; None: the map ends.
+    """Keyframes and points of map `map_id`, ascending by id. next: `start` of the GetMap for the part after it; None: the map ends.
 
     keyframe_ids, point_ids  uint64 (n,)
     frame_ids, times_ns      uint64 and int64 (n,), of the pairs that the keyframes were made of
@@ -170,6 +173,7 @@ class MapPart:
     world_from_camera: np.ndarray
     point_ids: np.ndarray
     points: np.ndarray
+    map_id: int = 0
     next: "Optional[tuple[int, int]]" = None
 
 

@@ -130,7 +130,7 @@ def _location(message: pb.Location) -> Location:
         covariance = np.zeros((6, 6))
         covariance[_UPPER] = message.covariance
         covariance.T[_UPPER] = message.covariance
-    plain = ("keypoints", "matches", "inliers", "reprojection_error", "keyframe", "loop_closed", "map_full")
+    plain = ("keypoints", "matches", "inliers", "reprojection_error", "keyframe", "loop_closed", "map_full", "map_id")
     return Location(
         status=LocationStatus(message.status),
         world_from_camera=_matrix(message.pose),
@@ -154,6 +154,7 @@ def _map(found: Fields) -> MapPart:
         world_from_camera=np.array([_matrix(k.pose) for k in keyframes]).reshape(-1, 4, 4),
         point_ids=found["point_id"],
         points=np.stack(axes, axis=1),
+        map_id=found["map_id"],
         next=None if end is None else (end.keyframe, end.point),
     )
 

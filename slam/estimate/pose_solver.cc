@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Geometry>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,10 @@ constexpr int kRobustRounds = 2;
 constexpr int kIterations = 10;
 constexpr double kMinRotation = 1e-6;     // radians: far below a thousandth of a pixel's noise
 constexpr double kMinTranslation = 1e-5;  // metres
-constexpr int kHypotheses = 300;
-constexpr double kLoose = 9;  // for a hypothesis, whose three points have errors, too
+constexpr int kHypotheses = 300, kMostHypotheses = 3000;
+constexpr int kIterationsOfThree = 3;
+constexpr double kLogOfMissing = -4.6;  // natural logarithm of the chance, 1 %, that no hypothesis is of inliers alone
+constexpr double kLoose = 9;            // for a hypothesis, whose three points have errors, too
 
 // The normal equations of observations that are used.
 void Accumulate(const ReprojectionKernels& kernels, const ObservationArrays& correspondences, const PosedCamera& camera,
@@ -65,6 +68,18 @@ void PoseSolver::Refine(const StereoCamera& camera, const std::vector<Correspond
   if (fit->inliers >= 3 && solver.info() == Eigen::Success) fit->covariance = solver.solve(Matrix6::Identity());
 }
 
+void PoseSolver::FitToThree(const StereoCamera& camera, Pose* camera_from_world) {
+  hypothesis_.Assign(three_);
+  Matrix6 h;
+  Vector6 g;
+  for (int i = 0; i < kIterationsOfThree; ++i) {
+    Accumulate(kernels_, hypothesis_, PosedCamera(camera, *camera_from_world), false, &h, &g);
+    const Vector6 step = -Eigen::LDLT<Matrix6>(h).solve(g);
+    if (!step.allFinite()) return;
+    *camera_from_world = Pose{RotationOf(step.head<3>()), step.tail<3>()} * *camera_from_world;
+  }
+}
+
 bool PoseSolver::Find(const StereoCamera& camera, const std::vector<Correspondence>& correspondences, int min_inliers,
                       Pose* camera_from_world) {
   usable_.clear();
@@ -84,7 +99,11 @@ bool PoseSolver::Find(const StereoCamera& camera, const std::vector<Corresponden
     return usable_[static_cast<size_t>((state >> 33) % usable_.size())];
   };
   int most = min_inliers - 1;
-  for (int hypothesis = 0; hypothesis < kHypotheses; ++hypothesis) {
+  const auto wanted = [&] {
+    const double share = std::min(0.99, static_cast<double>(most) / static_cast<double>(correspondences.size()));
+    return std::clamp(kLogOfMissing / std::log1p(-share * share * share), 1.0 * kHypotheses, 1.0 * kMostHypotheses);
+  };
+  for (int hypothesis = 0; hypothesis < wanted(); ++hypothesis) {
     Eigen::Matrix3d from;
     Eigen::Matrix3d to;
     size_t drawn[3];
@@ -96,8 +115,11 @@ bool PoseSolver::Find(const StereoCamera& camera, const std::vector<Corresponden
     if (drawn[0] == drawn[1] || drawn[0] == drawn[2] || drawn[1] == drawn[2]) continue;
     const Eigen::Matrix4d motion = Eigen::umeyama(from, to, false);
     if (!motion.allFinite()) continue;
-    const Pose pose{Eigen::Quaterniond(Eigen::Matrix3d(motion.topLeftCorner<3, 3>())).normalized(),
-                    motion.topRightCorner<3, 1>()};
+    Pose pose{Eigen::Quaterniond(Eigen::Matrix3d(motion.topLeftCorner<3, 3>())).normalized(),
+              motion.topRightCorner<3, 1>()};
+    three_.clear();
+    for (const size_t i : drawn) three_.push_back(correspondences[i]);
+    FitToThree(camera, &pose);
     const int inliers = kernels_.count(observations_, PosedCamera(camera, pose), kLoose, nullptr);
     if (inliers <= most) continue;
     most = inliers;

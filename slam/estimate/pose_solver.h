@@ -32,13 +32,18 @@ class PoseSolver {
               PoseFit* fit);
 
   // RANSAC with a fixed seed: each hypothesis puts three points that both cameras see upon their triangulated
-  // positions. False if no hypothesis has `min_inliers`.
+  // positions, and then upon their pixels. 300 hypotheses, up to 3000 where few points agree. False if
+  // no hypothesis has `min_inliers`.
   bool Find(const StereoCamera& camera, const std::vector<Correspondence>& correspondences, int min_inliers,
             Pose* camera_from_world);
 
  private:
   const ReprojectionKernels kernels_;
-  ObservationArrays observations_;
+  // Depths are far less certain than directions, so the pixels of the three points decide about a hypothesis.
+  void FitToThree(const StereoCamera& camera, Pose* camera_from_world);
+
+  ObservationArrays observations_, hypothesis_;
+  std::vector<Correspondence> three_;
   std::vector<size_t> usable_;
   std::vector<Eigen::Vector3d> seen_;  // camera coordinates
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "slam/adjust/pose_graph.h"
 
@@ -11,11 +12,6 @@ namespace {
 
 constexpr size_t kCandidates = 4;
 constexpr int64_t kRecent = 20;  // preceding keyframes that are never a loop
-// Noise of odometry between neighbouring keyframes: standard deviations in radians, in metres, and as a share of the
-// distance.
-constexpr double kRotationSigma = 0.0005;
-constexpr double kTranslationSigma = 0.003;
-constexpr double kTranslationShare = 0.01;
 // Lower bounds of a loop's standard deviations, radians and metres.
 constexpr double kMinLoopRotationSigma = 0.0003;
 constexpr double kMinLoopTranslationSigma = 0.01;
@@ -25,11 +21,16 @@ constexpr double kAgreedTranslation = 0.03;
 // A loop whose correction is above this share of the distance travelled is an outlier.
 constexpr double kLargestDrift = 0.1;
 constexpr double kLeastDrift = 2;  // metres: smaller corrections are always accepted
+// Two keyframes that say where another map is agree within these, radians and metres, in where the second one is. Of
+// the matches of each, the least share that agree with its pose.
+constexpr double kMetRotation = 0.05;
+constexpr double kMetTranslation = 0.3;
+constexpr double kMetShare = 0.5;
 
-double WayBetween(const MapSnapshot& snapshot, int64_t from, int64_t to) {
+double WayBetween(const MapSnapshot& snapshot, int64_t from, const MapSnapshot::Frame& to) {
   double way = 0;
   for (const MapSnapshot::Frame& f : snapshot.frames) {
-    if (f.id > from && f.id <= to) way += f.from_parent.translation.norm();
+    if (f.map_id == to.map_id && f.id > from && f.id <= to.id) way += f.from_parent.translation.norm();
   }
   return way;
 }
@@ -39,24 +40,36 @@ const MapSnapshot::Frame& FrameOf(const MapSnapshot& snapshot, int64_t id) {
                            [](const MapSnapshot::Frame& f, int64_t wanted) { return f.id < wanted; });
 }
 
-std::map<int64_t, Pose> Solve(const MapSnapshot& snapshot, const std::vector<LoopEdge>& loops) {
+LoopEdge EdgeTo(int64_t id, const LoopCloser::Place& place) {
+  const auto& covariance = place.fit.covariance;
+  return {place.keyframe, id, place.fit.query_from_match,
+          std::max(kMinLoopRotationSigma, std::sqrt(covariance.diagonal().head<3>().maxCoeff())),
+          std::max(kMinLoopTranslationSigma, std::sqrt(covariance.diagonal().tail<3>().maxCoeff()))};
+}
+
+// The corrections of one map.
+std::map<int64_t, Pose> Solve(const MapSnapshot& snapshot, const std::vector<LoopEdge>& loops, int32_t map_id) {
   PoseGraph graph;
   std::map<int64_t, size_t> index;
   for (const MapSnapshot::Frame& f : snapshot.frames) {
+    if (f.map_id != map_id) continue;
     index[f.id] = graph.camera_from_world.size();
     graph.camera_from_world.push_back(f.camera_from_world);
     const auto parent = index.find(f.parent);
     if (parent == index.end()) continue;
-    const double translation_sigma = kTranslationSigma + kTranslationShare * f.from_parent.translation.norm();
-    graph.edges.push_back({parent->second, index[f.id], f.from_parent, kRotationSigma, translation_sigma, false});
+    graph.edges.push_back({parent->second, index[f.id], f.from_parent, kOdometryRotationSigma,
+                           OdometryTranslationSigma(f.from_parent), false});
   }
   for (const LoopEdge& l : loops) {
-    graph.edges.push_back({index.at(l.from), index.at(l.to), l.to_from, l.rotation_sigma, l.translation_sigma, true});
+    const auto from = index.find(l.from), to = index.find(l.to);
+    if (from == index.end() || to == index.end()) continue;  // of another map
+    graph.edges.push_back({from->second, to->second, l.to_from, l.rotation_sigma, l.translation_sigma, true});
   }
   SolvePoseGraph(&graph);
   std::map<int64_t, Pose> corrections;
-  for (size_t i = 0; i < snapshot.frames.size(); ++i) {
-    corrections[snapshot.frames[i].id] = graph.camera_from_world[i].Inverse() * snapshot.frames[i].camera_from_world;
+  for (const MapSnapshot::Frame& f : snapshot.frames) {
+    if (f.map_id != map_id) continue;
+    corrections[f.id] = graph.camera_from_world[index[f.id]].Inverse() * f.camera_from_world;
   }
   return corrections;
 }
@@ -71,17 +84,22 @@ MapSnapshot SnapshotOf(const GlobalMap& map, const StereoCamera& camera, const L
   snapshot.loops = map.loops();
   snapshot.frames.reserve(map.keyframes().size());
   for (const MapKeyframe& k : map.keyframes()) {
-    snapshot.frames.push_back({k.id, k.parent, k.from_parent, k.camera_from_world, k.features});
+    snapshot.frames.push_back({k.id, k.map_id, k.parent, k.from_parent, k.camera_from_world, k.features});
   }
   for (const int64_t id : queried) {
+    const MapKeyframe& queried_one = map.keyframes()[map.IndexOf(id)];
     int64_t last = id - kRecent;
-    for (const MapKeyframe::Neighbour& n : map.keyframes()[map.IndexOf(id)].neighbours) last = std::min(last, n.id - 1);
+    for (const MapKeyframe::Neighbour& n : queried_one.neighbours) last = std::min(last, n.id - 1);
+    const auto first = std::find_if(map.keyframes().begin(), map.keyframes().end(),
+                                    [&](const MapKeyframe& k) { return k.map_id == queried_one.map_id; });
+    if (first->id > last) last = first->id - 1;  // all of what was there before is of other maps
     snapshot.queries.push_back({id, last});
   }
   return snapshot;
 }
 
 bool LoopCloser::FindPlace(const MapSnapshot& snapshot, const KeyframeFeatures& query, int64_t last, Place* place) {
+  ForgetAllBut(snapshot);
   for (const PlaceIndex::Candidate& c : index_.Query(query, last, kCandidates)) {
     place->keyframe = c.keyframe;
     const KeyframeFeatures& known = *FrameOf(snapshot, c.keyframe).features;
@@ -90,35 +108,78 @@ bool LoopCloser::FindPlace(const MapSnapshot& snapshot, const KeyframeFeatures& 
   return false;
 }
 
+void LoopCloser::ForgetAllBut(const MapSnapshot& snapshot) {
+  index_.Retain([&snapshot](int64_t id) {
+    return std::binary_search(snapshot.frames.begin(), snapshot.frames.end(), MapSnapshot::Frame{id, 0, -1, {}, {}, {}},
+                              [](const auto& a, const auto& b) { return a.id < b.id; });
+  });
+}
+
+bool LoopCloser::AddLoop(const MapSnapshot& snapshot, const MapSnapshot::Frame& frame, const Place& place,
+                         ClosedLoops* closed) const {
+  const Pose& found = place.fit.query_from_match;
+  const Pose expected = frame.camera_from_world * FrameOf(snapshot, place.keyframe).camera_from_world.Inverse();
+  const Pose apart = found * expected.Inverse();
+  // Distance between camera centres: between views at a large angle, a translation of camera coordinates is not it.
+  const double distance = (found.Inverse().translation - expected.Inverse().translation).norm();
+  if (distance > std::max(kLeastDrift, kLargestDrift * WayBetween(snapshot, place.keyframe, frame))) return false;
+  closed->loops.push_back(EdgeTo(frame.id, place));
+  const auto& covariance = place.fit.covariance;
+  return AngleOf(apart.rotation) >
+             std::max(kAgreedRotation, 3 * std::sqrt(covariance.diagonal().head<3>().maxCoeff())) ||
+         distance > std::max(kAgreedTranslation, 3 * std::sqrt(covariance.diagonal().tail<3>().maxCoeff()));
+}
+
+void LoopCloser::Meet(const MapSnapshot& snapshot, const MapSnapshot::Frame& frame, const Place& place,
+                      ClosedLoops* closed) {
+  if (place.fit.inliers < kMetShare * place.fit.matches) return;
+  const MapSnapshot::Frame& known = FrameOf(snapshot, place.keyframe);
+  const Pose frame_from_other = place.fit.query_from_match * known.camera_from_world;
+  const Meeting now{frame.map_id, known.map_id, frame_from_other.Inverse() * frame.camera_from_world};
+  const std::optional<Meeting> last = std::exchange(meeting_, now);
+  if (!last.has_value() || last->map_id != now.map_id || last->other_id != now.other_id) return;
+  const Eigen::Vector3d centre = frame.camera_from_world.Inverse().translation;
+  const Pose apart = now.other_from_map * last->other_from_map.Inverse();
+  if (AngleOf(apart.rotation) > kMetRotation ||
+      (now.other_from_map * centre - last->other_from_map * centre).norm() > kMetTranslation) {
+    return;
+  }
+  meeting_.reset();
+  const bool is_newer = now.map_id > now.other_id;
+  closed->map_id = std::max(now.map_id, now.other_id);
+  closed->into = std::min(now.map_id, now.other_id);
+  closed->loops.push_back(EdgeTo(frame.id, place));
+  closed->corrections.clear();
+  for (const MapSnapshot::Frame& f : snapshot.frames) {
+    if (f.map_id != closed->map_id) continue;
+    closed->corrections[f.id] = is_newer ? now.other_from_map : now.other_from_map.Inverse();
+  }
+}
+
 ClosedLoops LoopCloser::Check(const MapSnapshot& snapshot, bool close_loops) {
+  ForgetAllBut(snapshot);
   ClosedLoops closed;
   bool is_correction = false;
   for (const MapSnapshot::LoopQuery& query : snapshot.queries) {
     const MapSnapshot::Frame& frame = FrameOf(snapshot, query.id);
     Place place;
-    if (close_loops && query.last >= 0 && FindPlace(snapshot, *frame.features, query.last, &place)) {
-      const MapSnapshot::Frame& known = FrameOf(snapshot, place.keyframe);
-      const Pose& found = place.fit.query_from_match;
-      const Pose expected = frame.camera_from_world * known.camera_from_world.Inverse();
-      const Pose apart = found * expected.Inverse();
-      // Distance between camera centres: between views at a large angle, a translation of camera coordinates is not it.
-      const double distance = (found.Inverse().translation - expected.Inverse().translation).norm();
-      if (distance <= std::max(kLeastDrift, kLargestDrift * WayBetween(snapshot, place.keyframe, query.id))) {
-        const auto& covariance = place.fit.covariance;
-        const double rotation_sigma = std::sqrt(covariance.diagonal().head<3>().maxCoeff());
-        const double translation_sigma = std::sqrt(covariance.diagonal().tail<3>().maxCoeff());
-        closed.loops.push_back({place.keyframe, query.id, found, std::max(kMinLoopRotationSigma, rotation_sigma),
-                                std::max(kMinLoopTranslationSigma, translation_sigma)});
-        is_correction = is_correction || AngleOf(apart.rotation) > std::max(kAgreedRotation, 3 * rotation_sigma) ||
-                        distance > std::max(kAgreedTranslation, 3 * translation_sigma);
+    // Maps that become one here have other poses than the snapshot's.
+    if (close_loops && query.last >= 0 && closed.corrections.empty() &&
+        FindPlace(snapshot, *frame.features, query.last, &place)) {
+      closed.map_id = closed.into = frame.map_id;
+      if (FrameOf(snapshot, place.keyframe).map_id == frame.map_id) {
+        is_correction = AddLoop(snapshot, frame, place, &closed) || is_correction;
+      } else {
+        Meet(snapshot, frame, place, &closed);
       }
     }
     index_.Add(query.id, *frame.features);
+    closed.last = query.id;
   }
-  if (!is_correction) return closed;
+  if (!is_correction || !closed.corrections.empty()) return closed;
   std::vector<LoopEdge> loops = snapshot.loops;
   loops.insert(loops.end(), closed.loops.begin(), closed.loops.end());
-  closed.corrections = Solve(snapshot, loops);
+  closed.corrections = Solve(snapshot, loops, closed.map_id);
   return closed;
 }
 

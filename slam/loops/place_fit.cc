@@ -71,12 +71,6 @@ bool PlaceFitter::Fit(const StereoCamera& camera, const LevelScales& scales, con
   fit->matches = static_cast<int>(correspondences_.size());
   fit->inliers = refined_.inliers;
   fit->covariance = refined_.covariance;
-  for (size_t i = 0; i < correspondences_.size(); ++i) {
-    if (refined_.is_inlier[i] == 0) continue;
-    fit->mean_error +=
-        (Project(camera, pose * correspondences_[i].point).left - correspondences_[i].observation.pixel.left).norm();
-  }
-  if (refined_.inliers > 0) fit->mean_error /= refined_.inliers;
   return refined_.inliers >= min_inliers;
 }
 

@@ -17,7 +17,6 @@ struct PlaceFit {
   Pose query_from_match;
   int matches = 0;
   int inliers = 0;
-  double mean_error = 0;                                                         // pixels, of the inliers
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();  // see PoseFit
 };
 

@@ -56,9 +56,11 @@ size_t GlobalMap::IndexOf(int64_t id) const {
   return found != keyframes_.end() && found->id == id ? static_cast<size_t>(found - keyframes_.begin()) : kNone;
 }
 
-void GlobalMap::Add(int64_t id, const FrameStamp& stamp, std::shared_ptr<const KeyframeFeatures> features) {
+void GlobalMap::Add(int64_t id, int32_t map_id, const FrameStamp& stamp,
+                    std::shared_ptr<const KeyframeFeatures> features) {
   MapKeyframe keyframe;
   keyframe.id = id;
+  keyframe.map_id = map_id;
   keyframe.stamp = stamp;
   keyframe.points.assign(features->keypoints.size(), -1);
   keyframe.features = std::move(features);
@@ -94,9 +96,9 @@ void GlobalMap::Sync(const LocalMap& window) {
     for (const Landmark::KeyframeObservation& s : point.observations) {
       const size_t index = indices[window.IndexOf(s.keyframe)];
       if (index == kNone) continue;
-      if (id >= points_.size()) points_.resize(id + 1);
       points_[id].position = point.position;
       points_[id].keyframe = s.keyframe;
+      points_[id].map_id = keyframes_[index].map_id;
       AddObservation(&keyframes_[index], static_cast<size_t>(s.keypoint), static_cast<int32_t>(point.id));
     }
   }
@@ -130,12 +132,150 @@ void GlobalMap::CountShared(const LocalMap& window, const std::vector<size_t>& i
   }
 }
 
-void GlobalMap::ApplyCorrections(const std::map<int64_t, Pose>& corrections) {
-  for (MapLandmark& point : points_) {
-    if (point.observations > 0) point.position = CorrectionOf(corrections, point.keyframe) * point.position;
+bool GlobalMap::AreTied(int64_t a, int64_t b) const {
+  const MapKeyframe& newer = keyframes_[IndexOf(std::max(a, b))];
+  const auto ties = [a, b](const LoopEdge& l) { return (l.from == a && l.to == b) || (l.from == b && l.to == a); };
+  return newer.parent == std::min(a, b) || std::any_of(loops_.begin(), loops_.end(), ties);
+}
+
+void GlobalMap::HandOnEdges(const MapKeyframe& gone, const MapKeyframe& heir) {
+  const Pose gone_from_heir = gone.camera_from_world * heir.camera_from_world.Inverse();
+  std::vector<LoopEdge> handed_on;
+  const auto as_loop = [](int64_t from, int64_t to, const Pose& to_from) {
+    return LoopEdge{from, to, to_from, kOdometryRotationSigma, OdometryTranslationSigma(to_from)};
+  };
+  if (IndexOf(gone.parent) != kNone) {
+    handed_on.push_back(as_loop(gone.parent, heir.id, gone_from_heir.Inverse() * gone.from_parent));
   }
-  for (MapKeyframe& k : keyframes_)
-    k.camera_from_world = k.camera_from_world * CorrectionOf(corrections, k.id).Inverse();
+  for (MapKeyframe& child : keyframes_) {
+    if (child.parent != gone.id) continue;
+    const Pose child_from_heir = child.from_parent * gone_from_heir;
+    if (child.id == heir.id) {
+      child.parent = gone.parent;
+      child.from_parent = child.from_parent * gone.from_parent;
+    } else if (child.id > heir.id) {
+      child.parent = heir.id;
+      child.from_parent = child_from_heir;
+    } else {  // a parent is older
+      child.parent = -1;
+      handed_on.push_back(as_loop(child.id, heir.id, child_from_heir.Inverse()));
+    }
+  }
+  const auto is_of_gone = [&gone](const LoopEdge& l) { return l.from == gone.id || l.to == gone.id; };
+  for (LoopEdge loop : loops_) {
+    if (!is_of_gone(loop)) continue;
+    if (loop.from == gone.id) loop.to_from = loop.to_from * gone_from_heir;
+    if (loop.to == gone.id) loop.to_from = gone_from_heir.Inverse() * loop.to_from;
+    (loop.from == gone.id ? loop.from : loop.to) = heir.id;
+    handed_on.push_back(loop);
+  }
+  loops_.erase(std::remove_if(loops_.begin(), loops_.end(), is_of_gone), loops_.end());
+  for (const LoopEdge& loop : handed_on) {
+    if (loop.from != loop.to && !AreTied(loop.from, loop.to)) loops_.push_back(loop);
+  }
+}
+
+void GlobalMap::HandOnNeighbours(const MapKeyframe& gone, MapKeyframe* heir) {
+  const auto put = [](std::vector<MapKeyframe::Neighbour>* to, const MapKeyframe::Neighbour& one) {
+    const auto at =
+        std::lower_bound(to->begin(), to->end(), one.id, [](const auto& n, int64_t id) { return n.id < id; });
+    if (at == to->end() || at->id != one.id) to->insert(at, one);
+  };
+  std::vector<int32_t> sorted = heir->points;
+  std::sort(sorted.begin(), sorted.end());
+  for (const MapKeyframe::Neighbour& n : gone.neighbours) {
+    if (n.id == heir->id) continue;
+    MapKeyframe& other = keyframes_[IndexOf(n.id)];
+    const auto is_shared = [&](int32_t p) { return p >= 0 && std::binary_search(sorted.begin(), sorted.end(), p); };
+    const auto shared = static_cast<int>(std::count_if(other.points.begin(), other.points.end(), is_shared));
+    if (shared < kLeastShared) continue;
+    put(&heir->neighbours, {n.id, shared});
+    put(&other.neighbours, {heir->id, shared});
+  }
+  for (MapKeyframe& k : keyframes_) {
+    const auto is_gone = [&gone](const MapKeyframe::Neighbour& n) { return n.id == gone.id; };
+    k.neighbours.erase(std::remove_if(k.neighbours.begin(), k.neighbours.end(), is_gone), k.neighbours.end());
+  }
+}
+
+void GlobalMap::Remove(int64_t id, int64_t heir) {
+  const auto at = keyframes_.begin() + static_cast<ptrdiff_t>(IndexOf(id));
+  MapKeyframe gone = std::move(*at);
+  keyframes_.erase(at);
+  MapKeyframe& to = keyframes_[IndexOf(heir)];
+  HandOnEdges(gone, to);
+  HandOnNeighbours(gone, &to);
+  RemoveObservations(&gone);
+  points_.Shrink();
+}
+
+void GlobalMap::RemoveLandmarksSeenOnce(int64_t id) {
+  for (int32_t& point : keyframes_[IndexOf(id)].points) {
+    if (point < 0 || std::as_const(points_)[static_cast<size_t>(point)].observations > 1) continue;
+    points_[static_cast<size_t>(point)].observations = 0;
+    --live_points_;
+    point = -1;
+  }
+  points_.Shrink();
+}
+
+void GlobalMap::ApplyCorrections(const std::map<int64_t, Pose>& corrections, int32_t map_id) {
+  for (size_t id = 0; id < points_.size(); ++id) {
+    if (std::as_const(points_)[id].observations == 0 || std::as_const(points_)[id].map_id != map_id) continue;
+    MapLandmark& point = points_[id];
+    point.position = CorrectionOf(corrections, point.keyframe) * point.position;
+  }
+  for (MapKeyframe& k : keyframes_) {
+    if (k.map_id == map_id) k.camera_from_world = k.camera_from_world * CorrectionOf(corrections, k.id).Inverse();
+  }
+}
+
+void GlobalMap::Join(int32_t from, int32_t to) {
+  for (size_t id = 0; id < points_.size(); ++id) {
+    const MapLandmark& point = std::as_const(points_)[id];
+    if (point.observations > 0 && point.map_id == from) points_[id].map_id = to;
+  }
+  for (MapKeyframe& k : keyframes_) {
+    if (k.map_id == from) k.map_id = to;
+  }
+}
+
+void GlobalMap::RemoveMap(int32_t map_id) {
+  for (MapKeyframe& k : keyframes_) {
+    if (k.map_id == map_id) RemoveObservations(&k);
+  }
+  const auto is_of_map = [map_id](const MapKeyframe& k) { return k.map_id == map_id; };
+  keyframes_.erase(std::remove_if(keyframes_.begin(), keyframes_.end(), is_of_map), keyframes_.end());
+  const auto is_gone = [this](const LoopEdge& l) { return IndexOf(l.from) == kNone || IndexOf(l.to) == kNone; };
+  loops_.erase(std::remove_if(loops_.begin(), loops_.end(), is_gone), loops_.end());
+  points_.Shrink();
+}
+
+int64_t GlobalMap::CountOf(int32_t map_id) const {
+  return std::count_if(keyframes_.begin(), keyframes_.end(),
+                       [map_id](const MapKeyframe& k) { return k.map_id == map_id; });
+}
+
+int32_t GlobalMap::LargestMap() const {
+  std::map<int32_t, int64_t> counts;
+  for (const MapKeyframe& k : keyframes_) ++counts[k.map_id];
+  const auto is_less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::max_element(counts.begin(), counts.end(), is_less)->first;
+}
+
+GlobalMap GlobalMap::Only(int32_t map_id) const {
+  std::vector<MapKeyframe> keyframes;
+  for (const MapKeyframe& k : keyframes_) {
+    if (k.map_id == map_id) keyframes.push_back(k);
+  }
+  std::vector<MapLandmark> points;
+  for (size_t id = 0; id < points_.size(); ++id) points.push_back(points_[id]);
+  GlobalMap only;
+  only.Restore(std::move(keyframes), points, {});
+  for (const LoopEdge& l : loops_) {
+    if (only.IndexOf(l.from) != kNone && only.IndexOf(l.to) != kNone) only.loops_.push_back(l);
+  }
+  return only;
 }
 
 LocalMap GlobalMap::Around(int64_t id, int window, const NoiseModel& noise) const {
@@ -170,7 +310,7 @@ LocalMap GlobalMap::Around(int64_t id, int window, const NoiseModel& noise) cons
 }
 
 size_t GlobalMap::MemoryBytes() const {
-  size_t bytes = points_.capacity() * sizeof(MapLandmark) + keyframes_.capacity() * sizeof(MapKeyframe) +
+  size_t bytes = points_.MemoryBytes() + keyframes_.capacity() * sizeof(MapKeyframe) +
                  loops_.capacity() * sizeof(LoopEdge);
   for (const MapKeyframe& k : keyframes_) {
     bytes += k.points.capacity() * sizeof(int32_t) + k.neighbours.capacity() * sizeof(MapKeyframe::Neighbour) +
@@ -180,13 +320,16 @@ size_t GlobalMap::MemoryBytes() const {
   return bytes;
 }
 
-void GlobalMap::Restore(std::vector<MapKeyframe> keyframes, std::vector<MapLandmark> points,
+void GlobalMap::Restore(std::vector<MapKeyframe> keyframes, const std::vector<MapLandmark>& points,
                         std::vector<LoopEdge> loops) {
   keyframes_ = std::move(keyframes);
-  points_ = std::move(points);
+  points_ = LandmarkTable();
+  for (size_t id = 0; id < points.size(); ++id) {
+    points_[id] = points[id];
+    points_[id].observations = 0;
+  }
   loops_ = std::move(loops);
   live_points_ = 0;
-  for (MapLandmark& p : points_) p.observations = 0;
   for (MapKeyframe& k : keyframes_) {
     for (const int32_t id : k.points) {
       if (id >= 0 && points_[static_cast<size_t>(id)].observations++ == 0) ++live_points_;

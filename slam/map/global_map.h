@@ -14,6 +14,7 @@
 #include "slam/front_end/frame_stamp.h"
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
+#include "slam/map/landmark_table.h"
 
 namespace glint::slam {
 
@@ -49,21 +50,20 @@ struct MapKeyframe {
     int shared;  // points
   };
   int64_t id = 0;
+  int32_t map_id = 0;  // keyframes of one map have one world
   FrameStamp stamp;
   Pose camera_from_world;
   std::shared_ptr<const KeyframeFeatures> features;
   std::vector<int32_t> points;  // id of each keypoint's point, or -1
-  // The preceding keyframe of odometry's window, -1: none, and the pose relative to it as odometry found it.
+  // The preceding keyframe of odometry's window or its heir, -1: none, and the pose relative to it.
   int64_t parent = -1;
   Pose from_parent;
   std::vector<Neighbour> neighbours;  // covisible keyframes, by id
 };
 
-struct MapLandmark {
-  Eigen::Vector3d position = Eigen::Vector3d::Zero();  // world, metres
-  int64_t keyframe = -1;                               // the last one that observes it, with which it is corrected
-  int32_t observations = 0;                            // 0: no longer a point
-};
+// Noise of odometry between neighbouring keyframes, standard deviations in radians and metres.
+inline constexpr double kOdometryRotationSigma = 0.0005;
+inline double OdometryTranslationSigma(const Pose& moved) { return 0.003 + 0.01 * moved.translation.norm(); }
 
 // Two keyframes that see the same place.
 struct LoopEdge {
@@ -80,33 +80,49 @@ class GlobalMap {
   static constexpr size_t kNone = ~size_t{0};
 
   // The keypoints of `features` are those of the StereoFrame that the local map's observations name. Ids count up.
-  void Add(int64_t id, const FrameStamp& stamp, std::shared_ptr<const KeyframeFeatures> features);
+  void Add(int64_t id, int32_t map_id, const FrameStamp& stamp, std::shared_ptr<const KeyframeFeatures> features);
   // Copies poses, points and observations of the window; keyframes that were not added are left out.
   void Sync(const LocalMap& window);
-  // Corrects keyframes by CorrectionOf() (new world from old), and each point with its last keyframe.
-  void ApplyCorrections(const std::map<int64_t, Pose>& corrections);
+  // Corrects keyframes of a map by CorrectionOf() (new world from old), and each point with its last keyframe.
+  void ApplyCorrections(const std::map<int64_t, Pose>& corrections, int32_t map_id);
+  // Makes keyframes and points of map `from` those of map `to`, in whose world they are by now.
+  void Join(int32_t from, int32_t to);
+  // Removes all of a map, which has no loops with others.
+  void RemoveMap(int32_t map_id);
+  // How many keyframes a map has; the map with the most, the older one among equals; a copy with that one alone.
+  int64_t CountOf(int32_t map_id) const;
+  int32_t LargestMap() const;
+  GlobalMap Only(int32_t map_id) const;
   void AddLoop(const LoopEdge& loop) { loops_.push_back(loop); }
+  // Removes a keyframe, which is not in odometry's window, and the landmarks that nothing else observes. What it was
+  // tied to is tied to `heir`, another keyframe, by the pose between both.
+  void Remove(int64_t id, int64_t heir);
+  // Removes the landmarks that this keyframe alone observes.
+  void RemoveLandmarksSeenOnce(int64_t id);
 
   // The keyframe and those that share most points with it, `window` in all, with their points.
   LocalMap Around(int64_t id, int window, const NoiseModel& noise) const;
 
   size_t IndexOf(int64_t id) const;                                         // kNone: not there
   const std::vector<MapKeyframe>& keyframes() const { return keyframes_; }  // by id
-  const std::vector<MapLandmark>& points() const { return points_; }        // by id
+  const LandmarkTable& points() const { return points_; }
   const std::vector<LoopEdge>& loops() const { return loops_; }
   int64_t live_points() const { return live_points_; }  // those with observations
   size_t MemoryBytes() const;
 
   // For reading files: what was written, whose references must be valid. Counts observations.
-  void Restore(std::vector<MapKeyframe> keyframes, std::vector<MapLandmark> points, std::vector<LoopEdge> loops);
+  void Restore(std::vector<MapKeyframe> keyframes, const std::vector<MapLandmark>& points, std::vector<LoopEdge> loops);
 
  private:
   void RemoveObservations(MapKeyframe* keyframe);
   void AddObservation(MapKeyframe* keyframe, size_t keypoint, int32_t point);
   void CountShared(const LocalMap& window, const std::vector<size_t>& indices);
+  bool AreTied(int64_t a, int64_t b) const;
+  void HandOnEdges(const MapKeyframe& gone, const MapKeyframe& heir);
+  void HandOnNeighbours(const MapKeyframe& gone, MapKeyframe* heir);
 
   std::vector<MapKeyframe> keyframes_;
-  std::vector<MapLandmark> points_;
+  LandmarkTable points_;
   std::vector<LoopEdge> loops_;
   int64_t live_points_ = 0;
 };

@@ -179,7 +179,8 @@ FeatureKind GetFeatures(Reader* in) {
   return features;
 }
 
-void PutKeyframe(const MapKeyframe& k, Writer* out) {
+// `number` has the place of each landmark in the file.
+void PutKeyframe(const MapKeyframe& k, const std::vector<int32_t>& number, Writer* out) {
   out->Put(k.id);
   out->Put(k.stamp.frame_id);
   out->Put(k.stamp.time_ns);
@@ -191,7 +192,9 @@ void PutKeyframe(const MapKeyframe& k, Writer* out) {
     out->Put(n.id);
     out->Put(n.shared);
   }
-  out->PutAll(k.points);
+  std::vector<int32_t> points = k.points;
+  for (int32_t& p : points) p = p < 0 ? p : number[static_cast<size_t>(p)];
+  out->PutAll(points);
   out->PutAll(k.features->keypoints);
   out->Put(k.features->descriptor_bytes);
   out->PutAll(k.features->descriptors);
@@ -292,9 +295,15 @@ absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, c
   PutCamera(camera, scales, &out);
   PutFeatures(features, &out);
   out.Put(static_cast<uint64_t>(map.keyframes().size()));
-  for (const MapKeyframe& k : map.keyframes()) PutKeyframe(k, &out);
-  out.Put(static_cast<uint64_t>(map.points().size()));
-  for (const MapLandmark& p : map.points()) {
+  const LandmarkTable& landmarks = map.points();
+  std::vector<int32_t> number(landmarks.size());
+  int32_t count = 0;
+  for (size_t id = 0; id < landmarks.size(); ++id) number[id] = landmarks[id].observations > 0 ? count++ : -1;
+  for (const MapKeyframe& k : map.keyframes()) PutKeyframe(k, number, &out);
+  out.Put(static_cast<uint64_t>(count));
+  for (size_t id = 0; id < landmarks.size(); ++id) {
+    const MapLandmark& p = landmarks[id];
+    if (p.observations == 0) continue;
     out.PutVector(p.position);
     out.Put(p.keyframe);
   }
@@ -378,7 +387,7 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
   }
   CheckReferences(keyframes, loaded.features.descriptor_bytes, points.size(), loops, &in);
   if (keyframes.empty() || !in.IsComplete()) return refuse(kDamaged);
-  loaded.map.Restore(std::move(keyframes), std::move(points), std::move(loops));
+  loaded.map.Restore(std::move(keyframes), points, std::move(loops));
   if (loaded.map.live_points() > limits.points) {
     return over("points", static_cast<uint64_t>(loaded.map.live_points()), limits.points);
   }

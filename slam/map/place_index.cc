@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace glint::slam {
 namespace {
@@ -33,24 +34,46 @@ int DistanceOf(const uint8_t* a, const uint8_t* b, size_t bytes) {
 void PlaceIndex::Add(int64_t keyframe, const KeyframeFeatures& features) {
   if (features.strongest.empty()) return;
   bytes_ = features.descriptor_bytes;
+  const auto owner = static_cast<uint32_t>(keyframes_.size());
+  keyframes_.push_back(keyframe);
+  for (const int32_t k : features.strongest) AddEntry(owner, features.descriptor(static_cast<size_t>(k)));
+}
+
+void PlaceIndex::AddEntry(uint32_t owner, const uint8_t* descriptor) {
   const auto bytes = static_cast<size_t>(bytes_);
   const size_t tables = bytes / 2;
   head_.resize(tables * kWords, -1);
   frequency_.resize(tables * kWords, 0);
-  const auto owner = static_cast<uint32_t>(keyframes_.size());
-  keyframes_.push_back(keyframe);
-  for (const int32_t k : features.strongest) {
-    const uint8_t* descriptor = features.descriptor(static_cast<size_t>(k));
-    const auto entry = static_cast<int32_t>(owner_.size());
-    owner_.push_back(owner);
-    descriptors_.insert(descriptors_.end(), descriptor, descriptor + bytes);
-    for (size_t t = 0; t < tables; ++t) {
-      const size_t word = t * kWords + WordOf(descriptor, t);
-      next_.push_back(head_[word]);
-      head_[word] = entry;
-      ++frequency_[word];
-    }
+  const auto entry = static_cast<int32_t>(owner_.size());
+  owner_.push_back(owner);
+  descriptors_.insert(descriptors_.end(), descriptor, descriptor + bytes);
+  for (size_t t = 0; t < tables; ++t) {
+    const size_t word = t * kWords + WordOf(descriptor, t);
+    next_.push_back(head_[word]);
+    head_[word] = entry;
+    ++frequency_[word];
   }
+}
+
+void PlaceIndex::Retain(const std::function<bool(int64_t keyframe)>& is_kept) {
+  size_t forgotten = 0;
+  for (int64_t& k : keyframes_) {
+    if (k != kForgotten && !is_kept(k)) k = kForgotten;
+    forgotten += k == kForgotten ? 1 : 0;
+  }
+  if (forgotten == 0 || 8 * forgotten < keyframes_.size()) return;
+  PlaceIndex kept;
+  kept.bytes_ = bytes_;
+  std::vector<uint32_t> owner(keyframes_.size());
+  for (size_t k = 0; k < keyframes_.size(); ++k) {
+    owner[k] = static_cast<uint32_t>(kept.keyframes_.size());
+    if (keyframes_[k] != kForgotten) kept.keyframes_.push_back(keyframes_[k]);
+  }
+  for (size_t e = 0; e < owner_.size(); ++e) {
+    if (keyframes_[owner_[e]] == kForgotten) continue;
+    kept.AddEntry(owner[owner_[e]], descriptors_.data() + e * static_cast<size_t>(bytes_));
+  }
+  *this = std::move(kept);
 }
 
 std::vector<PlaceIndex::Candidate> PlaceIndex::Query(const KeyframeFeatures& features, int64_t last, size_t count) {
@@ -69,7 +92,7 @@ std::vector<PlaceIndex::Candidate> PlaceIndex::Query(const KeyframeFeatures& fea
       if (frequency_[word] > common) continue;
       for (int32_t e = head_[word]; e >= 0; e = next_[static_cast<size_t>(e) * tables + t]) {
         const size_t owner = owner_[static_cast<size_t>(e)];
-        if (voter_[owner] == static_cast<int32_t>(q) || keyframes_[owner] > last ||
+        if (voter_[owner] == static_cast<int32_t>(q) || keyframes_[owner] > last || keyframes_[owner] == kForgotten ||
             DistanceOf(descriptor, descriptors_.data() + static_cast<size_t>(e) * bytes, bytes) > most_bits) {
           continue;
         }

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "slam/map/global_map.h"
@@ -27,14 +28,19 @@ class PlaceIndex {
 
   // All keyframes must have descriptors of one length.
   void Add(int64_t keyframe, const KeyframeFeatures& features);
+  // Forgets the others. Their memory is given back once they are an eighth of all.
+  void Retain(const std::function<bool(int64_t keyframe)>& is_kept);
   // At most `count` keyframes up to `last`, of the most votes first, the older one among equals.
   std::vector<Candidate> Query(const KeyframeFeatures& features, int64_t last, size_t count);
   size_t MemoryBytes() const;
 
  private:
   static constexpr size_t kWords = 65536;
+  static constexpr int64_t kForgotten = -1;
 
-  std::vector<int64_t> keyframes_;      // in the order of Add()
+  void AddEntry(uint32_t owner, const uint8_t* descriptor);
+
+  std::vector<int64_t> keyframes_;      // in the order of Add(); or kForgotten
   std::vector<uint32_t> owner_;         // of each descriptor: place in keyframes_
   std::vector<uint8_t> descriptors_;    // one after another
   int bytes_ = 0;                       // of a descriptor

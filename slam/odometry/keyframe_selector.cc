@@ -12,6 +12,10 @@ constexpr double kStandstill = 2;  // pixels: the median keypoint of a camera th
 // changes all depths, would show as a jump.
 constexpr int64_t kFirstKeyframes = 6;
 
+// With fewer inliers the next frame may not be found, whatever the first one after the last keyframe had: a camera that
+// is slow, or turns, has lost half of them by then.
+constexpr int kFewInliers = 100;
+
 // Whether the picture has moved since the reference keyframe.
 bool HasMoved(const LocalMap& map, int64_t reference_keyframe, const FrameMatches& matches) {
   std::vector<double> moved;
@@ -33,7 +37,8 @@ bool KeyframeSelector::IsDue(const LocalMap& map, int64_t reference_keyframe, in
   const int inliers = matches.fit.inliers;
   if (first_inliers_ == 0) first_inliers_ = inliers;
   if (inliers < share_ * first_inliers_) return true;
-  return (next < kFirstKeyframes || frames_ >= max_gap_) && HasMoved(map, reference_keyframe, matches);
+  const bool is_due = next < kFirstKeyframes || frames_ >= max_gap_ || inliers < kFewInliers;
+  return is_due && HasMoved(map, reference_keyframe, matches);
 }
 
 }  // namespace glint::slam

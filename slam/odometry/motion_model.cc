@@ -1,9 +1,12 @@
 #include "slam/odometry/motion_model.h"
 
 #include <Eigen/Geometry>
+#include <algorithm>
 
 namespace glint::slam {
 namespace {
+
+constexpr double kFarthest = 8;  // intervals ahead: no motion goes on for longer
 
 // A motion of `factor` times the length.
 Pose Scaled(const Pose& motion, double factor) {
@@ -21,7 +24,8 @@ void MotionModel::Update(const Pose& from, const Pose& to, double seconds) {
 
 PosePrediction MotionModel::Predict(const Pose& last, double seconds, int skipped) const {
   if (!is_known_) return {last, false, 1};
-  return {Scaled(velocity_, seconds) * last, true, (1 + skipped) * seconds / interval_};
+  return {Scaled(velocity_, std::min(seconds, kFarthest * interval_)) * last, true,
+          (1 + skipped) * seconds / interval_};
 }
 
 }  // namespace glint::slam

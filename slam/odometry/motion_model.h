@@ -18,6 +18,7 @@ class MotionModel {
  public:
   // Forgets the velocity.
   void Reset() { is_known_ = false; }
+  bool is_known() const { return is_known_; }
   // Measures the velocity between two located frames, `seconds` > 0 apart.
   void Update(const Pose& from, const Pose& to, double seconds);
   // The pose `seconds` after `last`, where the last `skipped` frames were not located.

@@ -28,16 +28,6 @@ class StageClock {
   Clock::time_point last_ = Clock::now();
 };
 
-// Mean distance of the inliers' projections, pixels of the left image.
-double MeanError(const StereoCamera& camera, const Pose& pose, const FrameMatches& matches) {
-  double sum = 0;
-  for (size_t i = 0; i < matches.correspondences.size(); ++i) {
-    const Correspondence& c = matches.correspondences[i];
-    if (matches.fit.is_inlier[i] != 0) sum += (Project(camera, pose * c.point).left - c.observation.pixel.left).norm();
-  }
-  return sum / matches.fit.inliers;
-}
-
 }  // namespace
 
 const char* NameOf(TrackingStatus status) {
@@ -52,6 +42,8 @@ const char* NameOf(TrackingStatus status) {
       return "LOST";
     case TrackingStatus::kRelocalized:
       return "RELOCALIZED";
+    case TrackingStatus::kNewMap:
+      return "NEW_MAP";
   }
   return "?";
 }
@@ -106,66 +98,82 @@ absl::Status Odometry::Track(const CameraView& view, int64_t time_ns, OdometryRe
   if (result->is_adjusted) FinishAdjustment();
   result->adjust_ns = clock.Lap();
   keyframes_.CountFrame();
-  const bool is_keyframe = LocateFrame(time_ns, result);
+  const bool is_keyframe = LocateFrame(time_ns, result->keypoints);
   last_time_ns_ = time_ns;
   has_time_ = true;
   result->track_ns = clock.Lap();
+  DescribeFit(result);
   result->is_keyframe = is_keyframe && TakeKeyframe(result);
-  result->status = status_;
-  result->world_from_camera = camera_from_world_.Inverse();
-  result->rig_rotation = camera_.rig_rotation;
+  Describe(result);
   result->adjust_ns += clock.Lap();
   return absl::OkStatus();
 }
 
+void Odometry::Describe(OdometryResult* result) const {
+  result->status = status_;
+  result->map_id = map_id_;
+  result->world_from_camera = camera_from_world_.Inverse();
+  result->rig_rotation = camera_.rig_rotation;
+}
+
+void Odometry::PassOver(int64_t time_ns, int passed, OdometryResult* result) const {
+  Describe(result);
+  if (status_ == TrackingStatus::kInitializing || status_ == TrackingStatus::kLost) return;
+  result->status = passed > options_.max_coasting ? TrackingStatus::kLost : TrackingStatus::kCoasting;
+  if (result->status == TrackingStatus::kCoasting) {
+    result->world_from_camera = Predict(time_ns).camera_from_world.Inverse();
+  }
+}
+
+void Odometry::DescribeFit(OdometryResult* result) const {
+  result->matches = static_cast<int>(matches_.correspondences.size());
+  result->inliers = matches_.fit.inliers;
+  if (result->inliers == 0) return;
+  result->covariance = matches_.fit.covariance;
+  result->mean_error = MeanError(camera_, camera_from_world_, matches_);
+}
+
 bool Odometry::CanInitialize() const {
-  int stereo = 0;
-  for (const uint8_t s : frame_.is_stereo) stereo += s;
-  return stereo >= 2 * options_.min_inliers;
+  const auto points = std::count_if(frame_.disparity.begin(), frame_.disparity.end(),
+                                    [](float disparity) { return disparity >= kMinDisparity; });
+  return points >= 2 * options_.min_inliers;
 }
 
 PosePrediction Odometry::Predict(int64_t time_ns) const {
   return motion_.Predict(camera_from_world_, SecondsBetween(last_time_ns_, time_ns), coasting_);
 }
 
-bool Odometry::LocateFrame(int64_t time_ns, OdometryResult* result) {
+bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
   if (map_.keyframes.empty()) {
     matches_.Clear();
     const bool is_first = CanInitialize();
     status_ = is_first ? TrackingStatus::kTracking : TrackingStatus::kInitializing;
+    if (is_first) map_id_ = next_map_id_++;
     return is_first;
   }
   const Pose before = camera_from_world_;
-  if (!FindPose(time_ns, result)) {
-    Coast(time_ns, result->keypoints);
+  const FrameContext context{camera_, map_, reference_keyframe_, frame_};
+  if (!pose_finder_.Find(context, Predict(time_ns), &camera_from_world_, &matches_)) {
+    Coast(time_ns, keypoints);
     return false;
   }
-  const bool was_lost = status_ == TrackingStatus::kLost;
+  const TrackingStatus last = status_;
   // Velocity is measured between located frames only.
-  if (status_ == TrackingStatus::kTracking || status_ == TrackingStatus::kRelocalized) {
-    motion_.Update(before, camera_from_world_, SecondsBetween(last_time_ns_, time_ns));
-  } else {
+  if (last == TrackingStatus::kLost || last == TrackingStatus::kCoasting) {
     motion_.Reset();
+  } else {
+    motion_.Update(before, camera_from_world_, SecondsBetween(last_time_ns_, time_ns));
   }
-  status_ = was_lost ? TrackingStatus::kRelocalized : TrackingStatus::kTracking;
   coasting_ = 0;
-  return keyframes_.IsDue(map_, reference_keyframe_, next_keyframe_, matches_);
-}
-
-bool Odometry::FindPose(int64_t time_ns, OdometryResult* result) {
-  const FrameContext context{camera_, map_, reference_keyframe_, frame_};
-  const bool is_found = pose_finder_.Find(context, Predict(time_ns), &camera_from_world_, &matches_);
-  result->matches = static_cast<int>(matches_.correspondences.size());
-  result->inliers = matches_.fit.inliers;
-  if (!is_found) return false;
-  result->covariance = matches_.fit.covariance;
-  result->mean_error = MeanError(camera_, camera_from_world_, matches_);
-  return true;
+  status_ = last == TrackingStatus::kLost ? TrackingStatus::kRelocalized : TrackingStatus::kTracking;
+  if (last == TrackingStatus::kLost) return false;        // it may be a mistake
+  if (last == TrackingStatus::kRelocalized) return true;  // two pairs agree
+  return keyframes_.IsDue(map_, reference_keyframe_, next_keyframe_ - first_keyframe_, matches_);
 }
 
 void Odometry::Coast(int64_t time_ns, int keypoints) {
   const bool is_blind = keypoints < options_.min_inliers;
-  if (status_ == TrackingStatus::kLost || is_blind || coasting_ >= options_.max_coasting) {
+  if (status_ == TrackingStatus::kLost || is_blind || !motion_.is_known() || coasting_ >= options_.max_coasting) {
     status_ = TrackingStatus::kLost;
     motion_.Reset();
     return;
@@ -237,7 +245,7 @@ void Odometry::AddKeyframe() {
 
 void Odometry::StartAdjustment() {
   AdjustmentOptions adjustment;
-  adjustment.fixed_keyframes = map_.keyframes.front().id == 0 ? 1 : 2;
+  adjustment.fixed_keyframes = map_.keyframes.front().id == first_keyframe_ ? 1 : 2;
   adjustment.refine_rig = options_.refine_rig;
   adjustment.rig_prior = options_.rig_prior;
   adjustment_.Start(adjustment, ProblemOf(camera_, map_));
@@ -277,19 +285,49 @@ void Odometry::ApplyCorrections(const std::map<int64_t, Pose>& corrections) {
   camera_from_world_ = camera_from_world_ * CorrectionOf(corrections, map_.keyframes.back().id).Inverse();
 }
 
-void Odometry::Restart(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, bool is_located,
-                       int64_t next_keyframe, int64_t next_point) {
-  if (is_adjusting()) adjustment_.Finish();
+void Odometry::Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world, TrackingStatus status) {
   map_ = std::move(map);
-  camera_ = camera;
+  map_id_ = map_id;
+  first_keyframe_ = -1;
   camera_from_world_ = camera_from_world;
-  next_keyframe_ = next_keyframe;
-  next_point_ = next_point;
   reference_keyframe_ = -1;
   motion_.Reset();
-  status_ = is_located ? TrackingStatus::kRelocalized : TrackingStatus::kLost;
+  status_ = status;
   coasting_ = 0;
   keyframes_.Reset();
+  matches_.Clear();
+}
+
+void Odometry::Load(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, int64_t next_keyframe,
+                    int64_t next_point) {
+  Enter(std::move(map), next_map_id_++, camera_from_world, TrackingStatus::kLost);
+  camera_ = camera;
+  next_keyframe_ = next_keyframe;
+  next_point_ = next_point;
+}
+
+bool Odometry::Confirm(const LocalMap& map, const StereoFrame& frame, int min_inliers, Pose* camera_from_world,
+                       FrameMatches* matches) {
+  return pose_finder_.Confirm({camera_, map, /*reference_keyframe=*/-1, frame}, min_inliers, camera_from_world,
+                              matches);
+}
+
+void Odometry::Relocalize(LocalMap map, int32_t map_id, const Pose& camera_from_world, FrameMatches matches,
+                          OdometryResult* result) {
+  Enter(std::move(map), map_id, camera_from_world, TrackingStatus::kRelocalized);
+  matches_ = std::move(matches);
+  DescribeFit(result);
+  Describe(result);
+}
+
+bool Odometry::BeginMap(OdometryResult* result) {
+  if (!CanInitialize()) return false;
+  Enter({}, next_map_id_++, Pose(), TrackingStatus::kNewMap);
+  first_keyframe_ = next_keyframe_;
+  AddKeyframe();
+  result->is_keyframe = true;
+  Describe(result);
+  return true;
 }
 
 }  // namespace glint::slam

@@ -36,7 +36,8 @@ enum class TrackingStatus {
   kTracking,
   kCoasting,     // not located; the pose continues the last motion
   kLost,         // not located; the pose is the last one known
-  kRelocalized,  // located again after kLost
+  kRelocalized,  // located again after kLost; nothing is added to the map before the next pair is located, too
+  kNewMap,       // the first pair of another map than before, which is its world
 };
 const char* NameOf(TrackingStatus status);
 
@@ -57,8 +58,10 @@ absl::Status ValidateOdometryOptions(const OdometryOptions& options);
 
 struct OdometryResult {
   TrackingStatus status = TrackingStatus::kInitializing;
-  Pose world_from_camera;  // the first keyframe's left camera is the world
-  // Covariance of the pose relative to the map while kTracking or kRelocalized; otherwise zero. See PoseFit.
+  int32_t map_id = 0;      // of the map that the pose is in; counts up from 0
+  Pose world_from_camera;  // the left camera of the map's first keyframe is the world
+  // Covariance of the pose relative to the map while kTracking or kRelocalized; otherwise, and in a map's first pair,
+  // zero. See PoseFit.
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
   int keypoints = 0;
   int matches = 0;        // with points of the map
@@ -87,6 +90,9 @@ class Odometry {
   absl::Status Track(const ImageView& left, const ImageView& right, int64_t time_ns, OdometryResult* result) {
     return Track({left, right, {}}, time_ns, result);
   }
+  // What a pair is answered with that is not to be used, the `passed`-th in a row: where the last motion leads, as
+  // kCoasting, for max_coasting pairs; then it is kLost. Changes nothing.
+  void PassOver(int64_t time_ns, int passed, OdometryResult* result) const;
   // OK, or INVALID_ARGUMENT: errors of ValidateView(), depths with refine_rig, a time that is not above the last one.
   absl::Status ValidateInput(const CameraView& view, int64_t time_ns) const;
 
@@ -95,6 +101,7 @@ class Odometry {
   const Eigen::Vector3d& rig_uncertainty() const { return rig_uncertainty_; }
   // The last keyframes and their points; keyframes[].id and points[].id count up from 0.
   const LocalMap& map() const { return map_; }
+  int32_t map_id() const { return map_id_; }
   const StereoFrame& frame() const { return frame_; }  // of the last pair
   // Ids of the next ones.
   int64_t next_keyframe() const { return next_keyframe_; }
@@ -106,17 +113,32 @@ class Odometry {
   // Corrects keyframes by their CorrectionOf() (new world from old), points with the last keyframe that sees them, and
   // the camera with the last keyframe. No adjustment may go on.
   void ApplyCorrections(const std::map<int64_t, Pose>& corrections);
-  // Goes on from another local map at another pose; new keyframes and points get ids from these on. The map is not
-  // empty, its ids lie below. With `is_located` false the camera is lost.
-  void Restart(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, bool is_located,
-               int64_t next_keyframe, int64_t next_point);
+  // These three need that no adjustment goes on.
+  // Goes on, lost, from a map that was saved, near a pose; new keyframes and points get ids from these on. The map is
+  // not empty, its ids lie below.
+  void Load(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, int64_t next_keyframe,
+            int64_t next_point);
+  // Whether most of what the last pair matches in `map` near a pose agrees with it, at least `min_inliers` points:
+  // then the pose is refined, and `matches` are what it was refined by.
+  bool Confirm(const LocalMap& map, const StereoFrame& frame, int min_inliers, Pose* camera_from_world,
+               FrameMatches* matches);
+  // Goes on from another local map, of a map that was begun here, in which the last pair was confirmed.
+  void Relocalize(LocalMap map, int32_t map_id, const Pose& camera_from_world, FrameMatches matches,
+                  OdometryResult* result);
+  // Begins another map with the last pair. False, with everything as it was: both cameras see too little.
+  bool BeginMap(OdometryResult* result);
+  // Another name for the map.
+  void Rename(int32_t map_id) { map_id_ = map_id; }
 
  private:
   bool CanInitialize() const;
+  void Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world, TrackingStatus status);
+  // Matches and inliers of the pair, before an adjustment moves the pose; the pose and what it is relative to.
+  void DescribeFit(OdometryResult* result) const;
+  void Describe(OdometryResult* result) const;
   PosePrediction Predict(int64_t time_ns) const;
   // Updates pose, motion and status by the frame. True: it is to be a keyframe.
-  bool LocateFrame(int64_t time_ns, OdometryResult* result);
-  bool FindPose(int64_t time_ns, OdometryResult* result);
+  bool LocateFrame(int64_t time_ns, int keypoints);
   void Coast(int64_t time_ns, int keypoints);
   // False if it has to wait for an adjustment.
   bool TakeKeyframe(OdometryResult* result);
@@ -140,6 +162,8 @@ class Odometry {
   AdjustmentScheduler adjustment_;
 
   LocalMap map_;
+  int32_t map_id_ = 0, next_map_id_ = 0;
+  int64_t first_keyframe_ = 0;  // of the map, if it was begun here
   int64_t next_keyframe_ = 0;
   int64_t next_point_ = 0;
   int64_t reference_keyframe_ = -1;  // whose image is the front end's reference frame; -1: none of the map's

@@ -29,6 +29,9 @@ struct FrameMatches {
   PoseFit fit;                   // to the correspondences
 };
 
+// Mean distance of the inliers' projections, pixels of the left image. There must be one.
+double MeanError(const StereoCamera& camera, const Pose& camera_from_world, const FrameMatches& matches);
+
 // What a pose is found by; borrowed.
 struct FrameContext {
   const StereoCamera& camera;
@@ -44,10 +47,20 @@ class PoseFinder {
   PoseFinder(int min_inliers, const NoiseModel& noise, FrontEnd* front_end)
       : min_inliers_(min_inliers), noise_(noise), front_end_(front_end) {}
 
-  // Searches near the prediction, then in a wider radius, then without a prior. False, with the pose as it was, if
-  // fewer than `min_inliers` points agree with the pose.
+  // A ladder of searches, each of which costs more than the one before. It is climbed until twice `min_inliers` agree
+  // with a pose, or most of the matches with one that was expected; at its end the pose with the most inliers is taken.
+  // From 3. on only poses count that most of the matches agree with.
+  // 1. points of the last two keyframes near the prediction: nearly all frames end here;
+  // 2. all points in wide windows around the prediction, with RANSAC;
+  // 3. the same around the last pose, `camera_from_world`: what a camera that has stopped, or was dark, needs;
+  // 4. the points of the newest keyframe with all keypoints: steps that no window holds;
+  // 5. all points in windows as wide as that;
+  // 6. all points with all keypoints: twice to five times that.
+  // False, with the pose as it was, if fewer than `min_inliers` points agree with any pose.
   bool Find(const FrameContext& context, const PosePrediction& prediction, Pose* camera_from_world,
             FrameMatches* matches);
+  // Whether points of the map, most of those that are matched near it, agree with a pose, which is refined.
+  bool Confirm(const FrameContext& context, int min_inliers, Pose* camera_from_world, FrameMatches* matches);
 
  private:
   // Correspondences whose patches are followed; see FrontEnd::Follow().
@@ -61,13 +74,17 @@ class PoseFinder {
     std::vector<uint8_t> is_followed;
   };
 
-  // A first pose, which at least `min_inliers` points agree with unless the last search found fewer. False: none.
-  bool FindCoarsely(const FrameContext& context, const PosePrediction& prediction, Pose* pose, FrameMatches* matches);
+  // From the matches alone, by RANSAC; `pose` is the start of what follows it. False: fewer than half of min_inliers.
+  bool FindCoarsely(const FrameContext& context, Pose* pose, FrameMatches* matches);
+  // Matches again near a coarse pose, and fits the pose to that.
+  bool FindFinely(const FrameContext& context, Pose* pose, FrameMatches* matches);
   void Refine(const FrameContext& context, Pose* pose, FrameMatches* matches);
+  // The same with observations that are as uncertain as their points' depths make them, seen from near `pose`.
+  void RefineFromAfar(const FrameContext& context, Pose* pose, FrameMatches* matches);
   // These replace the matches. `radius`: pixels of a point's level. With `all` false, only points that the last
-  // keyframes see.
+  // keyframes see, or the newest one.
   void MatchNear(const FrameContext& context, const Pose& pose, float radius, bool all, FrameMatches* matches);
-  void MatchEverywhere(const FrameContext& context, FrameMatches* matches);
+  void MatchEverywhere(const FrameContext& context, bool all, FrameMatches* matches);
   void MatchQueries(const FrameContext& context, float ratio, FrameMatches* matches);
   // Corrects the observations of points that the reference keyframe sees by following their patches from there.
   void FollowPatches(const FrameContext& context, FrameMatches* matches);
@@ -78,6 +95,8 @@ class PoseFinder {
   PointQuery query_;
   MatchResult result_;
   Following following_;
+  FrameMatches best_;
+  std::vector<Observation> exact_;  // observations of correspondences, while those are less certain
   PoseSolver solver_;
 };
 

@@ -191,11 +191,22 @@ TEST(Trajectory, PairsThatWereNotLocatedAreNoPoses) {
   for (size_t i = 0; i < located.size(); ++i) EXPECT_EQ(read.poses[i].number, located[i].number);
 }
 
+TEST(Trajectory, APathIsOfTheMapThatMostPairsAreIn) {
+  std::vector<TimedPose> path = {At(0, 0, 0, 0), At(1, 1, 0, 0), At(2, 2, 0, 0), At(3, 5, 0, 0), At(4, 6, 0, 0)};
+  EXPECT_EQ(MainMap(path), 0);
+  for (const size_t i : {2, 3, 4}) path[i].map_id = 7;
+  EXPECT_EQ(MainMap(path), 7);
+  path[4].located = false;
+  EXPECT_EQ(MainMap(path), 0);
+  EXPECT_EQ(MainMap({}), 0);
+}
+
 TEST(PathTrace, StepsWithoutAPoseAreMarked) {
   using client::LocationStatus;
   PathTrace trace;
-  for (const LocationStatus status : {LocationStatus::kInitializing, LocationStatus::kTracking,
-                                      LocationStatus::kCoasting, LocationStatus::kLost, LocationStatus::kRelocalized}) {
+  for (const LocationStatus status :
+       {LocationStatus::kInitializing, LocationStatus::kTracking, LocationStatus::kCoasting, LocationStatus::kLost,
+        LocationStatus::kRelocalized, LocationStatus::kNewMap}) {
     client::Location location;
     location.status = status;
     trace.Add(location);
@@ -203,7 +214,7 @@ TEST(PathTrace, StepsWithoutAPoseAreMarked) {
   std::vector<int> states;
   for (const view::Step& step : trace.steps()) states.push_back(step.state);
   EXPECT_THAT(states, ElementsAre(view::Step::kLost, view::Step::kLocated, view::Step::kUncertain, view::Step::kLost,
-                                  view::Step::kLocated));
+                                  view::Step::kLocated, view::Step::kLocated));
   client::Location located;
   located.status = LocationStatus::kTracking;
   for (size_t i = states.size(); i < PathTrace::kMaxSteps; ++i) trace.Add(located);

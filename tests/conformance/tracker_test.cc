@@ -68,8 +68,8 @@ class Trackers {
                              kLevels - 1, {cv::TermCriteria::COUNT + cv::TermCriteria::EPS, 30, 0.01}, 0, 1e-4);
     for (size_t i = 0; i < points.size(); ++i) {
       const cv::Point2f p = flow.to[i];
-      const bool is_inside = p.x >= -0.5f && p.y >= -0.5f && p.x < static_cast<float>(to.width()) - 0.5f &&
-                             p.y < static_cast<float>(to.height()) - 0.5f;
+      const bool is_inside = p.x >= 0 && p.y >= 0 && p.x <= static_cast<float>(to.width() - 1) &&
+                             p.y <= static_cast<float>(to.height() - 1);
       flow.ok.push_back(status[i] != 0 && is_inside);
     }
     return flow;

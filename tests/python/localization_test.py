@@ -66,7 +66,7 @@ class MessageTest(unittest.TestCase):
         message = localization_pb2.LocalizeStreamResponse(frame_id=7, map_keyframes=3, map_points=400)
         message.timings.locate_ns, message.timings.adjust_ns = 5, 6
         one = message.location
-        one.status, one.inliers, one.keyframe = 2, 90, True
+        one.status, one.inliers, one.keyframe, one.map_id = 2, 90, True, 3
         one.pose.qx, one.pose.qy, one.pose.qz, one.pose.qw = 0.5, 0.5, 0.5, 0.5
         one.pose.x, one.pose.y, one.pose.z = 1, 2, 3
         one.covariance.extend(range(21))
@@ -87,7 +87,7 @@ class MessageTest(unittest.TestCase):
             self.assertEqual(found.covariance.tolist(), found.covariance.T.tolist())
             self.assertEqual(found.covariance[0].tolist(), [0, 1, 2, 3, 4, 5])
             self.assertEqual(found.covariance[5].tolist(), [5, 10, 14, 17, 19, 20])
-            self.assertEqual((found.inliers, found.keyframe), (90, True))
+            self.assertEqual((found.inliers, found.keyframe, found.map_id), (90, True, 3))
             self.assertEqual(found.warnings[0], glint.Warning("rig_rotation", 0.25, "deg", "turned by 0.25 deg"))
             self.assertEqual([str(w) for w in found.warnings], ["turned by 0.25 deg", "few"])
             self.assertEqual(found.rig_rotation.tolist(), [0, 0.25, 0])
@@ -98,7 +98,7 @@ class MessageTest(unittest.TestCase):
             one.status = int(status)
             if localization_messages.parse_localize_result(message.SerializeToString()).location.located:
                 located.append(status.name)
-        self.assertEqual(located, ["TRACKING", "RELOCALIZED"])
+        self.assertEqual(located, ["TRACKING", "RELOCALIZED", "NEW_MAP"])
 
     def test_a_part_of_a_map(self):
         message = localization_pb2.LocalizeStreamResponse(frame_id=7)
@@ -109,14 +109,14 @@ class MessageTest(unittest.TestCase):
         message.map.x.extend([1, 2])
         message.map.y.extend([3, 4])
         message.map.z.extend([5, 6])
-        message.map.next.keyframe, message.map.next.point = 8, 1 << 41
+        message.map.next.keyframe, message.map.next.point, message.map.map_id = 8, 1 << 41, 2
         found = localization_messages.parse_localize_result(message.SerializeToString()).map
         self.assertEqual(found.keyframe_ids.tolist(), [5, 6, 7])
         self.assertEqual(found.frame_ids.tolist(), [(1 << 63) + i for i in range(3)])
         self.assertEqual(found.times_ns.tolist(), [10**18 + i for i in range(3)])
         self.assertEqual(found.world_from_camera[2, :3, 3].tolist(), [2, 0, 0])
         self.assertEqual((found.point_ids.tolist(), found.points.tolist()), ([1, 1 << 40], [[1, 3, 5], [2, 4, 6]]))
-        self.assertEqual(found.next, (8, 1 << 41))
+        self.assertEqual((found.next, found.map_id), ((8, 1 << 41), 2))
 
     def test_answers_that_make_no_sense(self):
         message = localization_pb2.LocalizeStreamResponse()

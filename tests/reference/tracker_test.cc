@@ -210,7 +210,7 @@ TEST(ReferenceTracker, SaysWhyPointsAreLost) {
   EXPECT_EQ(status(waves, moved, x, options), TrackStatus::kTracked);
   EXPECT_EQ(status(testing::Flat(kShape, 90), waves, x, options), TrackStatus::kFlat);
   EXPECT_EQ(status(waves, moved, {159.6f}, options), TrackStatus::kOutOfImage);
-  EXPECT_EQ(status(waves, moved, {-0.6f}, options), TrackStatus::kOutOfImage);
+  EXPECT_EQ(status(waves, moved, {-0.33f}, options), TrackStatus::kOutOfImage);
   EXPECT_EQ(status(waves, moved, {157}, options), TrackStatus::kOutOfImage);  // moves out
 
   options.max_move = 3;
@@ -254,6 +254,51 @@ TEST(ReferenceTracker, StandsStillOnTheSameImage) {
     EXPECT_EQ(result.residual[i], 0.0f);
     EXPECT_EQ(result.iterations[i], options.levels);
   }
+}
+
+// All that is tracked ends within 0..width - 1 and 0..height - 1, wherever it was looked for; on a border as well.
+TEST(ReferenceTracker, PositionsOutsideTheImageAreLost) {
+  std::vector<float> x, y, to_x, to_y;
+  for (int i = 0; i <= 64; ++i) {
+    const float part = static_cast<float>(i) / 16 - 2;  // -2..2 around a corner of the image
+    for (const float last : {0.0f, 1.0f}) {
+      x.insert(x.end(), {last * 159 + part, 80});
+      y.insert(y.end(), {60, last * 119 + part});
+      to_x.insert(to_x.end(), {x[x.size() - 2] - part / 2, 80});
+      to_y.insert(to_y.end(), {60, y.back() - part / 2});
+    }
+  }
+  const auto is_inside = [](float at_x, float at_y) { return at_x >= 0 && at_x <= 159 && at_y >= 0 && at_y <= 119; };
+  const Image waves = Waves(kShape, 0, 0);
+  for (const double step : {-0.7, -0.33, -0.003, 0.0, 0.003, 0.33, 0.7}) {
+    const Image moved = Waves(kShape, step, step);
+    TrackOptions options;
+    options.levels = 3;
+    const Pyramids pyramids(waves, moved, options);
+    TrackInput input = pyramids.input(x, y);
+    input.to_x = to_x.data();
+    input.to_y = to_y.data();
+    for (const bool predicted : {false, true}) {
+      const TrackResult result = predicted ? reference::Track(input, options) : pyramids.Track(x, y, options);
+      int tracked = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        if (result.status[i] != TrackStatus::kTracked) continue;
+        ++tracked;
+        EXPECT_TRUE(is_inside(x[i], y[i])) << x[i] << ", " << y[i];
+        EXPECT_TRUE(is_inside(result.x[i], result.y[i])) << result.x[i] << ", " << result.y[i];
+      }
+      EXPECT_GT(tracked, 20) << step;
+    }
+  }
+}
+
+TEST(ReferenceTracker, StaysOnTheBorder) {
+  const Image image = testing::Texture(kShape, 3, 3);
+  const std::vector<float> x = {0, 159, 50.3f, 90.7f, 0, 159}, y = {40, 70.6f, 0, 119, 0, 119};
+  const TrackResult result = Pyramids(image, image, {}).Track(x, y, {});
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(result.status[i], TrackStatus::kTracked) << i;
+  EXPECT_EQ(result.x, x);
+  EXPECT_EQ(result.y, y);
 }
 
 TEST(ReferenceTracker, ValidationNamesFieldValueAndRange) {

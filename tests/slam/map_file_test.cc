@@ -93,7 +93,7 @@ absl::StatusOr<LoadedMap> Load(const std::function<void(Parts*)>& change, const 
     parts.keyframes[i].features = std::make_shared<const KeyframeFeatures>(parts.views[i]);
   }
   GlobalMap map;
-  map.Restore(std::move(parts.keyframes), std::move(parts.points), {});
+  map.Restore(std::move(parts.keyframes), parts.points, {});
   const std::string path = testing::TempDir() + "slam_map_file_test.map";
   const absl::Status written = WriteMapFile(path, Camera(), Scales(), parts.features, map);
   EXPECT_TRUE(written.ok()) << written;
@@ -236,8 +236,8 @@ TEST(MapFile, IsWholeWhileManyWriteAndReadIt) {
     for (size_t k = 0; k < parts.keyframes.size(); ++k) {
       parts.keyframes[k].features = std::make_shared<const KeyframeFeatures>(parts.views[k]);
     }
-    parts.points.resize(parts.points.size() + static_cast<size_t>(1000 * i), {{0, 0, 5}, 1, 2});
-    maps[static_cast<size_t>(i)].Restore(std::move(parts.keyframes), std::move(parts.points), {});
+    std::vector<LoopEdge> loops(static_cast<size_t>(1000 * i), {0, 1, Pose(), 0.1, 0.1});
+    maps[static_cast<size_t>(i)].Restore(std::move(parts.keyframes), parts.points, std::move(loops));
   }
   const FeatureKind features = FeatureKindOf(Detector());
   ASSERT_TRUE(WriteMapFile(path, Camera(), Scales(), features, maps[0]).ok());

@@ -16,6 +16,7 @@
 #include "slam/front_end/frame_stamp.h"
 #include "slam/front_end/lane_front_end.h"
 #include "slam/geometry/trajectory.h"
+#include "slam/odometry/keyframe_selector.h"
 #include "tests/slam/point_world.h"
 
 namespace glint::slam {
@@ -140,6 +141,95 @@ TEST(Odometry, SaysAtOnceThatItIsLostAndFindsItsPlaceAgain) {
   EXPECT_EQ(again.status, TrackingStatus::kRelocalized);
   EXPECT_LT((again.world_from_camera.translation - (OnTheRoad(0).Inverse() * OnTheRoad(19)).translation).norm(), 0.2);
   EXPECT_EQ(driver.Take(OnTheRoad(20)).status, TrackingStatus::kTracking);
+}
+
+// Where a descriptor is found at several places, what is near the last pose tells them apart.
+TEST(Odometry, FindsACameraThatStoodInTheDark) {
+  Driver driver(CameraOfTest());
+  driver.world.Repeat(4);
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(driver.Take(OnTheRoad(i)).status, TrackingStatus::kTracking) << i;
+  driver.world.Close(true);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(driver.Take(OnTheRoad(19)).status, TrackingStatus::kLost);
+  driver.world.Close(false);
+  // Nothing is added to the map by a pair that may be a mistake; once two agree, the place is.
+  const OdometryResult found = driver.Take(OnTheRoad(19));
+  EXPECT_EQ(found.status, TrackingStatus::kRelocalized);
+  EXPECT_FALSE(found.is_keyframe);
+  for (int i = 0; i < 5; ++i) {
+    const OdometryResult next = driver.Take(OnTheRoad(19));
+    EXPECT_EQ(next.status, TrackingStatus::kTracking) << i;
+    EXPECT_EQ(next.is_keyframe, i == 0) << i;
+    EXPECT_LT((next.world_from_camera.translation - (OnTheRoad(0).Inverse() * OnTheRoad(19)).translation).norm(), 0.2);
+  }
+}
+
+// Steps that no window holds: near points move by hundreds of pixels.
+TEST(Odometry, FollowsASlowCamera) {
+  for (const int step : {3, 6}) {
+    Driver driver(CameraOfTest());
+    for (int i = 0; i < 60; i += step) {
+      driver.time_ns += (step - 1) * kFrameNs;
+      EXPECT_EQ(driver.Take(OnTheRoad(i)).status, TrackingStatus::kTracking) << i;
+    }
+    const PathErrors e = ComparePaths(driver.path, driver.truth);
+    EXPECT_LE(e.end, 0.02 * e.length) << e.end;
+  }
+}
+
+TEST(Odometry, GoesOnAfterTheDarkWhileDriving) {
+  Driver driver(CameraOfTest());
+  for (int i = 0; i < 40; ++i) {
+    driver.world.Close(i >= 20 && i < 24);
+    const OdometryResult r = driver.Take(OnTheRoad(i));
+    EXPECT_EQ(r.status, i < 20   ? TrackingStatus::kTracking
+                        : i < 24 ? TrackingStatus::kLost
+                        : i > 24 ? TrackingStatus::kTracking
+                                 : TrackingStatus::kRelocalized)
+        << i;
+    if (i < 24) continue;
+    EXPECT_LT((r.world_from_camera.translation - (OnTheRoad(0).Inverse() * OnTheRoad(i)).translation).norm(), 0.5) << i;
+  }
+}
+
+// However few the first frame after a keyframe had.
+TEST(KeyframeSelector, FewInliersAreAReason) {
+  LocalMap map;
+  map.keyframes.push_back({9, Pose()});
+  FrameMatches matches;
+  for (size_t i = 0; i < 120; ++i) {
+    map.points.emplace_back();
+    map.points[i].observations.push_back({9, 0, Observation()});
+    map.points[i].observations[0].observation.pixel.left = {100, 100};
+    Observation now;
+    now.pixel.left = {110, 100};
+    matches.correspondences.push_back({Eigen::Vector3d::Zero(), now});
+    matches.landmark.push_back(i);
+  }
+  matches.fit.is_inlier.assign(120, 1);
+  KeyframeSelector selector(0.75, 5);
+  for (const auto& [inliers, is_due] : {std::pair(110, false), {101, false}, {99, true}, {64, true}}) {
+    matches.fit.inliers = inliers;
+    EXPECT_EQ(selector.IsDue(map, 9, 10, matches), is_due) << inliers;
+  }
+  // A camera that stands needs none.
+  for (Correspondence& c : matches.correspondences) c.observation.pixel.left.x() = 101;
+  matches.fit.inliers = 90;
+  EXPECT_FALSE(selector.IsDue(map, 9, 10, matches));
+}
+
+// Points too far for the map are no beginning: their disparities are 0.56 pixels.
+TEST(Odometry, DoesNotBeginWithWhatIsFarAway) {
+  std::vector<Eigen::Vector3d> far;
+  for (int i = 0; i < 400; ++i) far.emplace_back(30 * (i % 20 - 9.5), 15 * (i / 20 - 9.5), 400);
+  PointWorld world(CameraOfTest(), far, 1);
+  world.SeeUpTo(1000);
+  world.SetNoise(0);
+  Odometry odometry(CameraOfTest(), {}, &world);
+  OdometryResult result;
+  const Image picture(800, 400);
+  ASSERT_TRUE(odometry.Track(picture, picture, 1, &result).ok());
+  EXPECT_GT(std::count(odometry.frame().is_stereo.begin(), odometry.frame().is_stereo.end(), 1), 300);
+  EXPECT_EQ(result.status, TrackingStatus::kInitializing);
 }
 
 // Rectangles at random, all `disparity` pixels apart in the two eyes.

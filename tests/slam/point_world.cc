@@ -1,5 +1,6 @@
 #include "tests/slam/point_world.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -9,7 +10,6 @@ namespace {
 
 constexpr size_t kBytes = 32;
 constexpr double kPointsByMetre = 15;
-constexpr double kFarthest = 60;  // metres
 
 }  // namespace
 
@@ -33,6 +33,14 @@ void PointWorld::MakeDescriptors() {
   for (size_t b = 0; b < kBytes * points_.size(); ++b) descriptors_.push_back(static_cast<uint8_t>(random_()));
 }
 
+void PointWorld::Repeat(size_t points) {
+  const size_t kinds = points_.size() / points;
+  for (size_t i = kinds; i < points_.size(); ++i) {
+    std::copy_n(descriptors_.begin() + static_cast<ptrdiff_t>(i % kinds * kBytes), kBytes,
+                descriptors_.begin() + static_cast<ptrdiff_t>(i * kBytes));
+  }
+}
+
 absl::Status PointWorld::Find(const ImageView&, const ImageView&, StereoFrame* frame) {
   *frame = {};
   frame->levels = 1;
@@ -45,7 +53,7 @@ absl::Status PointWorld::Find(const ImageView&, const ImageView&, StereoFrame* f
   f.descriptor_bytes = static_cast<int>(kBytes);
   for (size_t i = 0; i < points_.size() && !closed_; ++i) {
     const Eigen::Vector3d p = camera_from_world * points_[i];
-    if (p.z() < 1 || p.z() > kFarthest) continue;
+    if (p.z() < 1 || p.z() > farthest_) continue;
     const StereoPixel pixel = Project(camera_, p);
     if (pixel.left.x() < 20 || pixel.left.y() < 20 || pixel.left.x() > camera_.image.width - 20 ||
         pixel.left.y() > camera_.image.height - 20) {

@@ -29,7 +29,10 @@ class PointWorld : public FrontEnd {
   // What the next Find() sees.
   void Look(const Pose& world_from_camera) { world_from_camera_ = world_from_camera; }
   void Close(bool closed) { closed_ = closed; }  // sees nothing
+  void SeeUpTo(double metres) { farthest_ = metres; }
   void SetNoise(double pixels) { noise_ = pixels; }
+  // Each descriptor is that of `points` points, near each other or not.
+  void Repeat(size_t points);
   void SetFlips(int bits) { flips_ = bits; }  // at random in each descriptor that is seen, of its 256
 
   const FeatureKind& kind() const override { return kind_; }
@@ -58,6 +61,7 @@ class PointWorld : public FrontEnd {
   std::vector<uint8_t> descriptors_;
   Pose world_from_camera_;
   bool closed_ = false;
+  double farthest_ = 60;  // metres
   double noise_ = 0.2;
   int flips_ = 0;
   Seen now_, reference_;

@@ -55,8 +55,8 @@ std::string Help(const Flags& flags) {
 }
 
 const char* StatusName(client::LocationStatus status) {
-  static constexpr const char* kNames[kLocationStatusCount] = {"UNKNOWN",  "INITIALIZING", "TRACKING",
-                                                               "COASTING", "LOST",         "RELOCALIZED"};
+  static constexpr const char* kNames[kLocationStatusCount] = {"UNKNOWN", "INITIALIZING", "TRACKING", "COASTING",
+                                                               "LOST",    "RELOCALIZED",  "NEW_MAP"};
   const auto index = static_cast<size_t>(status);
   return kNames[index < static_cast<size_t>(kLocationStatusCount) ? index : 0];
 }
@@ -68,9 +68,10 @@ double Milliseconds(const client::LocalizeAnswer& answer) {
 std::string Text(const client::LocalizeAnswer& answer) {
   const client::Location& l = answer.location;
   const auto& p = l.pose.position;
-  return absl::StrFormat("%s at %.3f %.3f %.3f m, %d of %d matches agree, %.2f px, %d keyframes%s%s, %.1f ms",
-                         StatusName(l.status), p[0], p[1], p[2], l.inliers, l.matches, l.reprojection_error,
-                         answer.map_keyframes, l.is_keyframe ? " (a new one)" : "",
+  return absl::StrFormat("%s at %.3f %.3f %.3f m%s, %d of %d matches agree, %.2f px, %d keyframes%s%s, %.1f ms",
+                         StatusName(l.status), p[0], p[1], p[2],
+                         l.map_id == 0 ? "" : absl::StrCat(" of map ", l.map_id), l.inliers, l.matches,
+                         l.reprojection_error, answer.map_keyframes, l.is_keyframe ? " (a new one)" : "",
                          l.loop_closed ? ", loop closed" : "", Milliseconds(answer));
 }
 
@@ -82,9 +83,9 @@ std::string Row(const std::string& name, double seconds, const client::LocalizeA
   constexpr double kPlus = 0;  // makes 0 of -0
   for (const double v : l.pose.position) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
   for (const double v : l.pose.rotation) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
-  absl::StrAppendFormat(&row, ",%d,%d,%d,%.6g,%d,%d,%d,%d,%.3f\n", l.keypoints, l.matches, l.inliers,
+  absl::StrAppendFormat(&row, ",%d,%d,%d,%.6g,%d,%d,%d,%d,%.3f,%d\n", l.keypoints, l.matches, l.inliers,
                         l.reprojection_error, l.is_keyframe, l.loop_closed, answer.map_keyframes, answer.map_points,
-                        Milliseconds(answer));
+                        Milliseconds(answer), l.map_id);
   return row;
 }
 
@@ -106,15 +107,15 @@ class LocalizeReport {
   absl::Status Add(const PicturePair& pair, double seconds, bool side_by_side, const client::LocalizeAnswer& answer) {
     const std::string& name = pair.first->name;
     const bool located = answer.status.ok() && client::IsLocated(answer.location.status);
-    path_.push_back({seconds, answer.location.pose, pair.number, located});
+    path_.push_back({seconds, answer.location.pose, pair.number, located, answer.location.map_id});
     absl::Status status;
-    if (trajectory_ != nullptr) status = trajectory_->Write(lines_.Add(path_.back()));
     if (!answer.status.ok()) {
       Fail(name, answer.status);
       return status;
     }
     ++pairs_;
     if (!located) ++not_located_[StatusName(answer.location.status)];
+    refused_ += answer.location.is_keyframe && answer.location.map_full ? 1 : 0;
     last_ = answer;
     for (const Warning& warning : answer.location.warnings) {
       if (!warned_.insert(warning.kind).second) continue;  // most come with every pair
@@ -140,7 +141,8 @@ class LocalizeReport {
   int Close(absl::Status status, int64_t unread) {
     if (status.ok() && flags_.format == AnswerFormat::kTable && pairs_ > 0) status = report_->Write(Summary());
     status = report_->Flush(status);
-    if (trajectory_ != nullptr) status.Update(trajectory_->Close());
+    LeaveOutOtherMaps();
+    if (trajectory_ != nullptr) status.Update(WriteTrajectory());
     if (!not_located_.empty()) report_->Complain(absl::StrCat(pairs_, " pairs, ", Located(), WithoutPose()));
     int printed = kOk;
     if (status.ok() && !Interrupted() && !flags_.truth.empty()) printed = Compare();
@@ -151,6 +153,27 @@ class LocalizeReport {
   LocalizeReport(const LocalizeFlags& flags, const Trajectory& truth, std::unique_ptr<StreamReport> report,
                  LiveView* live)
       : flags_(flags), truth_(truth), live_view_(live), report_(std::move(report)), lines_(flags.trajectory_format) {}
+
+  // A path is of one world.
+  void LeaveOutOtherMaps() {
+    const int map_id = MainMap(path_);
+    int64_t others = 0;
+    for (TimedPose& at : path_) {
+      if (!at.located || at.map_id == map_id) continue;
+      at.located = false;
+      ++others;
+    }
+    if (others == 0) return;
+    report_->Complain(absl::StrCat("warning: the camera was lost, and ", others, " pairs are in other maps than map ",
+                                   map_id, ": they are left out of --trajectory and --truth"));
+  }
+
+  absl::Status WriteTrajectory() {
+    absl::Status status;
+    for (const TimedPose& at : path_) status.Update(trajectory_->Write(lines_.Add(at)));
+    status.Update(trajectory_->Close());
+    return status;
+  }
 
   // Of the pairs that were answered: "20 located, 31 not (3 COASTING, 28 LOST)".
   std::string Located() const {
@@ -173,6 +196,7 @@ class LocalizeReport {
     const client::Location& l = last_.location;
     std::string text = absl::StrFormat("%d pairs, %s; map: %d keyframes, %d points", pairs_, Located(),
                                        last_.map_keyframes, last_.map_points);
+    if (refused_ > 0) absl::StrAppend(&text, " (full: had no room for ", refused_, " more keyframes)");
     if (!flags_.depth) {
       absl::StrAppendFormat(&text, "; rig: %.4f %.4f %.4f degrees, +-%.4f %.4f %.4f", kDegrees * l.rig_rotation[0],
                             kDegrees * l.rig_rotation[1], kDegrees * l.rig_rotation[2], kDegrees * l.rig_uncertainty[0],
@@ -206,7 +230,8 @@ class LocalizeReport {
   std::map<std::string, int64_t> not_located_;  // answered pairs, by their status
   client::LocalizeAnswer last_;
   std::set<WarningKind> warned_;
-  int64_t pairs_ = 0;  // that were answered
+  int64_t pairs_ = 0;    // that were answered
+  int64_t refused_ = 0;  // keyframes, by a full map
 };
 
 // The size of each image, as the first pair has it.

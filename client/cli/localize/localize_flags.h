@@ -18,7 +18,7 @@ namespace glint::cli {
 
 inline constexpr char kLocalizeCsvHeader[] =
     "image,seconds,status,x,y,z,qx,qy,qz,qw,keypoints,matches,inliers,reprojection_error,keyframe,loop_closed,"
-    "keyframes,points,ms";
+    "keyframes,points,ms,map";
 
 struct LocalizeFlags : AnswerFlags {
   std::string calibration, projections;

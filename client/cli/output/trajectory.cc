@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -124,6 +125,15 @@ std::string RangesOf(const std::vector<TimedPose>& path, const Trajectory& truth
 }
 
 }  // namespace
+
+int MainMap(const std::vector<TimedPose>& path) {
+  std::map<int, int64_t> counts{{0, 0}};
+  for (const TimedPose& at : path) {
+    if (at.located) ++counts[at.map_id];
+  }
+  const auto is_less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::max_element(counts.begin(), counts.end(), is_less)->first;
+}
 
 std::string TrajectoryLines::Add(const TimedPose& at) {
   if (format_ == TrajectoryFormat::kTum) return at.located ? TumLine(at) : "";

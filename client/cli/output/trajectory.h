@@ -18,7 +18,11 @@ struct TimedPose {
   client::CameraPose pose;
   int64_t number = 0;   // of the pair in its drive, from 0 on
   bool located = true;  // else `pose` is none: what the pair shows was not found, or it has no answer
+  int map_id = 0;       // that `pose` is in
 };
+
+// The map that most of the located pairs are in, of several the lowest id.
+int MainMap(const std::vector<TimedPose>& path);
 
 enum class TrajectoryFormat { kTum, kKitti };
 

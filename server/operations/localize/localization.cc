@@ -31,6 +31,8 @@ LocationStatus ToTerm(slam::TrackingStatus status) {
       return LocationStatus::kLost;
     case slam::TrackingStatus::kRelocalized:
       return LocationStatus::kRelocalized;
+    case slam::TrackingStatus::kNewMap:
+      return LocationStatus::kNewMap;
   }
   return LocationStatus::kLost;
 }
@@ -47,6 +49,7 @@ std::array<double, 3> ToValues(const Eigen::Vector3d& v) { return {v.x(), v.y(),
 Location ToLocation(slam::LocalizerResult&& result) {
   Location location;
   location.status = ToTerm(result.status);
+  location.map_id = result.map_id;
   location.pose = ToValues(result.world_from_camera);
   location.has_covariance =
       location.status == LocationStatus::kTracking || location.status == LocationStatus::kRelocalized;
@@ -136,6 +139,7 @@ absl::Status Localization::Load(const std::string& path) {
 
 void Localization::Read(const MapPosition& from, MapPart* part) const {
   *part = MapPart();
+  part->map_id = localizer_->map_id();
   uint64_t last_keyframe = 0, last_point = 0;
   // Keyframes first, whole: a reader has a path before it has all points.
   const auto keyframe = [&](const slam::MapKeyframeView& view) {

@@ -10,6 +10,7 @@ LocalizeMetrics::LocalizeMetrics(prometheus::Registry* registry)
       map_points_(&metric::Gauges(registry, metric::kMapPoints).Add({})),
       map_bytes_(&metric::Gauges(registry, metric::kMapBytes).Add({})),
       keyframes_(&metric::Counters(registry, metric::kKeyframes).Add({})),
+      keyframes_refused_(&metric::Counters(registry, metric::kKeyframesRefused).Add({})),
       loops_closed_(&metric::Counters(registry, metric::kLoopsClosed).Add({})),
       match_seconds_(metric::Stage(registry, "match")),
       locate_seconds_(metric::Stage(registry, "locate")),
@@ -30,6 +31,7 @@ void LocalizeMetrics::Located(const LocalizeTask& task, const MapSize& before) c
   if (task.location == nullptr) return;
   locations_[static_cast<size_t>(task.location->status)]->Increment();
   if (task.location->is_keyframe) keyframes_->Increment();
+  if (task.location->is_keyframe && task.location->map_full) keyframes_refused_->Increment();
   if (task.location->loop_closed) loops_closed_->Increment();
 }
 

@@ -57,6 +57,7 @@ void ToProto(const Location& location, v1::Location* proto) {
   figures->set_median_disparity(calibration.median_disparity);
   figures->set_speed(calibration.speed);
   proto->set_map_full(location.map_full);
+  proto->set_map_id(location.map_id);
 }
 
 void ToProto(const MapPart& part, v1::MapPart* proto) {
@@ -71,6 +72,7 @@ void ToProto(const MapPart& part, v1::MapPart* proto) {
   proto->mutable_x()->Add(part.x.begin(), part.x.end());
   proto->mutable_y()->Add(part.y.begin(), part.y.end());
   proto->mutable_z()->Add(part.z.begin(), part.z.end());
+  proto->set_map_id(part.map_id);
   if (!part.has_next) return;
   proto->mutable_next()->set_keyframe(part.next.keyframe);
   proto->mutable_next()->set_point(part.next.point);
