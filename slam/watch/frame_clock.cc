@@ -19,7 +19,7 @@ constexpr int64_t kShortest = kMillisecond;      // no camera is faster
 constexpr int64_t kMostSteps = 8;                // usual ones, that a stamp may be ahead
 constexpr int64_t kBurst = 16;                   // a step below this part of the usual one is said
 constexpr int kEnough = 3;                       // stamps that go on from each other
-constexpr int64_t kFarthest = int64_t{1} << 62;  // of the first time, so that there is room beyond it
+constexpr int64_t kFarthestTime = int64_t{1} << 62;  // of the first time, so that there is room beyond it
 
 int64_t Difference(int64_t to, int64_t from) {
   int64_t result = 0;
@@ -60,7 +60,7 @@ int64_t FrameClock::Next(int64_t stamp_ns, std::vector<Warning>* warnings) {
   if (!has_time_) {
     has_time_ = true;
     anchor_ = stamp_ns;
-    time_ = anchor_time_ = std::clamp(stamp_ns, -kFarthest, kFarthest);
+    time_ = anchor_time_ = std::clamp(stamp_ns, -kFarthestTime, kFarthestTime);
     stamps_.Add(stamp_ns);
   } else {
     const int64_t step = Difference(stamp_ns, anchor_);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMostPx = 4;  // vertical disparities beyond are those of wrong matches
 constexpr int kFewestPairs = 6, kFewestKeypoints = 500;
-constexpr double kSure = 10;     // standard deviations
+constexpr double kSureDeviations = 10;     // standard deviations
 constexpr double kCornerPx = 4;  // that a corner of the image is moved by
 constexpr double kLeastK1 = 0.06;
 
@@ -47,7 +47,7 @@ std::vector<Warning> LensWatch::Warnings(const StereoCamera& camera) const {
                                    std::max(camera.centre_y, camera.image.height - camera.centre_y)) /
                         camera.focal_length;
   // Written so that NaN is none.
-  const bool is_bent = std::abs(k1) > kLeastK1 && std::abs(k1) > kSure * deviation &&
+  const bool is_bent = std::abs(k1) > kLeastK1 && std::abs(k1) > kSureDeviations * deviation &&
                        std::abs(k1) * corner * corner * corner * camera.focal_length > kCornerPx;
   if (!is_bent) return {};
   return {
