@@ -21,6 +21,10 @@ constexpr float kRatio = 0.8f;
 // pairs, those of a wrong pose were 0.33 to 0.48, of right ones 0.53 to 0.83.
 constexpr double kLeastShare = 0.5;
 
+// Of a map with fewer keyframes the rig's rotation is not known yet, and a tenth of a degree leaves a quarter of the
+// matches in agreement.
+constexpr size_t kCalibrated = 6;
+
 bool IsMost(const FrameMatches& matches) {
   return matches.fit.inliers >= kLeastShare * static_cast<double>(matches.correspondences.size());
 }
@@ -71,14 +75,16 @@ bool PoseFinder::Find(const FrameContext& context, const PosePrediction& predict
   best_.Clear();
   for (int rung = prediction.is_known ? 0 : kWithoutPrediction; rung < kRungs; ++rung) {
     Pose pose = rung < kWithoutPrediction ? prediction.camera_from_world : last;
-    if (!search(rung, &pose) || !FindFinely(context, &pose, matches) || matches->fit.inliers <= best_.fit.inliers)
+    if (!search(rung, &pose) || !FindFinely(context, /*is_expected=*/rung == 0, &pose, matches) ||
+        matches->fit.inliers <= best_.fit.inliers)
       continue;
-    if (rung >= kWithoutPrediction && !IsMost(*matches)) continue;
+    // A wrong pose has few, and is not where the camera was expected.
+    const bool has_many = matches->fit.inliers >= 2 * min_inliers_, is_most = IsMost(*matches);
+    const bool is_near = rung == kWithoutPrediction && context.map.keyframes.size() < kCalibrated;
+    if (rung >= kWithoutPrediction && !is_most && !(is_near && has_many)) continue;
     found = pose;
     std::swap(best_, *matches);
-    // A wrong pose has few, and is not where the camera was expected.
-    const bool has_many = best_.fit.inliers >= 2 * min_inliers_;
-    if (rung < kWithoutPrediction ? has_many || IsMost(best_) : has_many) break;
+    if (has_many || (rung < kWithoutPrediction && is_most)) break;
   }
   std::swap(best_, *matches);
   if (matches->fit.inliers > 0) *camera_from_world = found;
@@ -91,11 +97,11 @@ bool PoseFinder::FindCoarsely(const FrameContext& context, Pose* pose, FrameMatc
   return matches->fit.inliers >= min_inliers_ / 2;
 }
 
-bool PoseFinder::FindFinely(const FrameContext& context, Pose* pose, FrameMatches* matches) {
+bool PoseFinder::FindFinely(const FrameContext& context, bool is_expected, Pose* pose, FrameMatches* matches) {
   const Pose near = *pose;
   MatchNear(context, *pose, kSecondRadius, /*all=*/true, matches);
   FollowPatches(context, matches);
-  RefineFromAfar(context, pose, matches);
+  is_expected ? Refine(context, pose, matches) : RefineFromAfar(context, pose, matches);
   if (matches->fit.inliers >= min_inliers_) return true;
   // After a gap patches look different.
   *pose = near;

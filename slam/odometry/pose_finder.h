@@ -76,8 +76,9 @@ class PoseFinder {
 
   // From the matches alone, by RANSAC; `pose` is the start of what follows it. False: fewer than half of min_inliers.
   bool FindCoarsely(const FrameContext& context, Pose* pose, FrameMatches* matches);
-  // Matches again near a coarse pose, and fits the pose to that.
-  bool FindFinely(const FrameContext& context, Pose* pose, FrameMatches* matches);
+  // Matches again near a coarse pose, and fits the pose to that. `is_expected`: the step was, so that errors of depths
+  // do not show.
+  bool FindFinely(const FrameContext& context, bool is_expected, Pose* pose, FrameMatches* matches);
   void Refine(const FrameContext& context, Pose* pose, FrameMatches* matches);
   // The same with observations that are as uncertain as their points' depths make them, seen from near `pose`.
   void RefineFromAfar(const FrameContext& context, Pose* pose, FrameMatches* matches);

@@ -1,5 +1,6 @@
 #include "server/operations/localize/localize_metrics.h"
 
+#include <iterator>
 #include <utility>
 
 namespace glint {
@@ -20,7 +21,9 @@ LocalizeMetrics::LocalizeMetrics(prometheus::Registry* registry)
                                                              {LocationStatus::kTracking, "tracking"},
                                                              {LocationStatus::kCoasting, "coasting"},
                                                              {LocationStatus::kLost, "lost"},
-                                                             {LocationStatus::kRelocalized, "relocalized"}};
+                                                             {LocationStatus::kRelocalized, "relocalized"},
+                                                             {LocationStatus::kNewMap, "new_map"}};
+  static_assert(std::size(statuses) + 1 == kLocationStatusCount);
   for (const auto& [status, name] : statuses) {
     locations_[static_cast<size_t>(status)] = &locations.Add({{"status", name}});
   }
