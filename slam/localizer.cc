@@ -278,11 +278,11 @@ void Localizer::State::Describe(LocalizerResult* result) const {
   result->points = map.live_points();
   result->map_full = found_no_room && IsFull();
   if (result->map_full) {
-    result->warnings.push_back({WarningKind::kMapFull, static_cast<double>(result->keyframes), "1",
-                                absl::StrFormat("the map is full, with %d of %d keyframes and %d of %d points, of "
-                                                "which none that is redundant was found: this place is not kept",
-                                                result->keyframes, options.max_keyframes, result->points,
-                                                options.max_points)});
+    result->warnings.push_back(
+        {WarningKind::kMapFull, static_cast<double>(result->keyframes), "1",
+         absl::StrFormat("the map is full, with %d of %d keyframes and %d of %d points, of "
+                         "which none that is redundant was found: this place is not kept",
+                         result->keyframes, options.max_keyframes, result->points, options.max_points)});
   }
 }
 

@@ -57,7 +57,7 @@ inline constexpr Name kLocations = {"glint_locations_total",
                                     "lost, relocalized."};
 inline constexpr Name kKeyframes = {"glint_keyframes_total", "Pairs that became keyframes of a map."};
 inline constexpr Name kKeyframesRefused = {"glint_keyframes_refused_total",
-                                            "Keyframes that a full map had no room for."};
+                                           "Keyframes that a full map had no room for."};
 inline constexpr Name kLoopsClosed = {"glint_loops_closed_total", "Places that were seen again, and closed a loop."};
 inline constexpr Name kMapKeyframes = {"glint_map_keyframes", "Keyframes of the maps of all streams."};
 inline constexpr Name kMapPoints = {"glint_map_points", "Points of the maps of all streams."};

@@ -310,8 +310,8 @@ LocalMap GlobalMap::Around(int64_t id, int window, const NoiseModel& noise) cons
 }
 
 size_t GlobalMap::MemoryBytes() const {
-  size_t bytes = points_.MemoryBytes() + keyframes_.capacity() * sizeof(MapKeyframe) +
-                 loops_.capacity() * sizeof(LoopEdge);
+  size_t bytes =
+      points_.MemoryBytes() + keyframes_.capacity() * sizeof(MapKeyframe) + loops_.capacity() * sizeof(LoopEdge);
   for (const MapKeyframe& k : keyframes_) {
     bytes += k.points.capacity() * sizeof(int32_t) + k.neighbours.capacity() * sizeof(MapKeyframe::Neighbour) +
              k.features->keypoints.capacity() * sizeof(KeyframeKeypoint) + k.features->descriptors.capacity() +

@@ -15,10 +15,10 @@ namespace {
 constexpr int64_t kMillisecond = 1'000'000, kSecond = 1'000'000'000;
 constexpr int64_t kUnknownStep = kSecond / 10;  // stands for the usual step while none is known
 constexpr int64_t kLongestUnknown = 10 * kSecond;
-constexpr int64_t kShortest = kMillisecond;      // no camera is faster
-constexpr int64_t kMostSteps = 8;                // usual ones, that a stamp may be ahead
-constexpr int64_t kBurst = 16;                   // a step below this part of the usual one is said
-constexpr int kEnough = 3;                       // stamps that go on from each other
+constexpr int64_t kShortest = kMillisecond;          // no camera is faster
+constexpr int64_t kMostSteps = 8;                    // usual ones, that a stamp may be ahead
+constexpr int64_t kBurst = 16;                       // a step below this part of the usual one is said
+constexpr int kEnough = 3;                           // stamps that go on from each other
 constexpr int64_t kFarthestTime = int64_t{1} << 62;  // of the first time, so that there is room beyond it
 
 int64_t Difference(int64_t to, int64_t from) {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kMostPx = 4;  // vertical disparities beyond are those of wrong matches
 constexpr int kFewestPairs = 6, kFewestKeypoints = 500;
-constexpr double kSureDeviations = 10;     // standard deviations
-constexpr double kCornerPx = 4;  // that a corner of the image is moved by
+constexpr double kSureDeviations = 10;  // standard deviations
+constexpr double kCornerPx = 4;         // that a corner of the image is moved by
 constexpr double kLeastK1 = 0.06;
 
 }  // namespace

@@ -186,8 +186,8 @@ GlobalMap MapOf(int keyframes, uint32_t seed) {
   std::vector<LoopEdge> loops;
   for (int l = 0; l < keyframes / 3; ++l) {
     const size_t to = 2 + random() % (made.size() - 2), from = random() % (to - 1);
-    loops.push_back({made[from].id, made[to].id,
-                     made[to].camera_from_world * made[from].camera_from_world.Inverse(), 0.01, 0.02});
+    loops.push_back(
+        {made[from].id, made[to].id, made[to].camera_from_world * made[from].camera_from_world.Inverse(), 0.01, 0.02});
   }
   GlobalMap map;
   map.Restore(std::move(made), points, std::move(loops));

@@ -17,12 +17,10 @@ LocalizeMetrics::LocalizeMetrics(prometheus::Registry* registry)
       locate_seconds_(metric::Stage(registry, "locate")),
       adjust_seconds_(metric::Stage(registry, "adjust")) {
   auto& locations = metric::Counters(registry, metric::kLocations);
-  const std::pair<LocationStatus, const char*> statuses[] = {{LocationStatus::kInitializing, "initializing"},
-                                                             {LocationStatus::kTracking, "tracking"},
-                                                             {LocationStatus::kCoasting, "coasting"},
-                                                             {LocationStatus::kLost, "lost"},
-                                                             {LocationStatus::kRelocalized, "relocalized"},
-                                                             {LocationStatus::kNewMap, "new_map"}};
+  const std::pair<LocationStatus, const char*> statuses[] = {
+      {LocationStatus::kInitializing, "initializing"}, {LocationStatus::kTracking, "tracking"},
+      {LocationStatus::kCoasting, "coasting"},         {LocationStatus::kLost, "lost"},
+      {LocationStatus::kRelocalized, "relocalized"},   {LocationStatus::kNewMap, "new_map"}};
   static_assert(std::size(statuses) + 1 == kLocationStatusCount);
   for (const auto& [status, name] : statuses) {
     locations_[static_cast<size_t>(status)] = &locations.Add({{"status", name}});
