@@ -16,7 +16,7 @@ const std::vector<ExpectedDigest>& ExpectedDigests() {
       {"match", "be3fb315330a78ca06406b6b670224f6"},
       {"stereo", "944ad2af3809e8470220dea634195746"},
       {"track", "6566e1441b663e526047f24e3581a5ae"},
-      {"localize", "cbdd61d4dfd83cf4de5abbfa5094c5c1"},
+      {"localize", "265496369486e086ac5ca00177c7a64f"},
   };
   return digests;
 }
