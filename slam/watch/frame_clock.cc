@@ -18,7 +18,8 @@ constexpr int64_t kLongestUnknown = 10 * kSecond;
 constexpr int64_t kShortest = kMillisecond;          // no camera is faster
 constexpr int64_t kMostSteps = 8;                    // usual ones, that a stamp may be ahead
 constexpr int64_t kBurst = 16;                       // a step below this part of the usual one is said
-constexpr int kEnough = 3;                           // stamps that go on from each other
+constexpr int kEnough = 3;                           // stamps that go on from each other; steps to judge others by
+constexpr int64_t kLongestRegular = kSecond / 2;     // a usual step above it is of a camera that is triggered
 constexpr int64_t kFarthestTime = int64_t{1} << 62;  // of the first time, so that there is room beyond it
 
 int64_t Difference(int64_t to, int64_t from) {
@@ -77,7 +78,8 @@ int64_t FrameClock::Next(int64_t stamp_ns, std::vector<Warning>* warnings) {
 int64_t FrameClock::TakeInLine(int64_t stamp_ns, int64_t step, int64_t due, std::vector<Warning>* warnings) {
   const int64_t known = UsualStep();
   const int64_t usual = known > 0 ? known : kUnknownStep;
-  if (step < std::max(kShortest, known / kBurst)) {
+  const int64_t regular = steps_.size() >= kEnough && known <= kLongestRegular ? known : 0;
+  if (step < std::max(kShortest, regular / kBurst)) {
     Warn(step,
          absl::StrFormat("time_ns: %.3f ms after the pair before: such times are not of capture; pairs count as %.3f s "
                          "apart",
@@ -85,7 +87,7 @@ int64_t FrameClock::TakeInLine(int64_t stamp_ns, int64_t step, int64_t due, std:
          warnings);
   }
   const bool is_first = known == 0 && due < kShortest && step >= kShortest;  // after stamps that told no step
-  const bool is_short = due < std::max(kShortest, known / 2);
+  const bool is_short = due < std::max(kShortest, regular / 2);
   const int64_t used = is_first ? step / (1 + others_) : is_short ? usual : due;
   if (is_first || !is_short) steps_.Add(used);
   anchor_ = stamp_ns;

@@ -32,7 +32,8 @@ class LastNumbers {
 // good stamp by at most 8 usual steps (10 s while none is known). A stamp out of line is used for nothing, and its
 // frame counts as one usual step later; three in a row that go on from each other are the clock from then on. A step
 // below half of the usual one, as in a burst, counts as a usual step, and what that is too much is taken from the next
-// ones. While all stamps are in line, times are the stamps. A plain value: thread-compatible.
+// ones; but not before three steps are known, or where pairs come more than 0.5 s apart, as from a triggered camera.
+// While all stamps are in line, times are the stamps. A plain value: thread-compatible.
 class FrameClock {
  public:
   // INVALID_ARGUMENT: the last frame, or the last one in line, had the same stamp.

@@ -62,6 +62,17 @@ TEST(FrameClock, TimesAreTheStampsOfAGoodClock) {
   EXPECT_THAT(warnings, IsEmpty());
 }
 
+// Such a camera sends a pair when it has moved on, or its frames were thinned out.
+TEST(FrameClock, TimesAreTheStampsOfATriggeredCamera) {
+  FrameClock clock;
+  std::vector<Warning> warnings;
+  for (const int64_t ms : {0, 7300, 7350, 7950, 8900, 9700, 11250, 13300, 13350, 15400, 18100, 18200, 21000}) {
+    const int64_t stamp = kHour + ms * 1'000'000;
+    EXPECT_EQ(clock.Next(stamp, &warnings), stamp);
+  }
+  EXPECT_THAT(warnings, IsEmpty());
+}
+
 TEST(FrameClock, AStampOutOfLineIsUsedForNothing) {
   for (const int64_t off : {kSecond, kHour, -kSecond, -kHour, std::numeric_limits<int64_t>::max() - 100 * kStep}) {
     for (const size_t odd : {size_t{1}, size_t{2}, size_t{20}}) {
