@@ -119,7 +119,7 @@ double ErrorOf(const LocalizerResult& result, const Pose& truth) {
 TEST(Localizer, ClosesTheLoop) {
   // The rig is turned by a little that nobody knows, so that the path drifts.
   StereoCamera turned = CameraOfTest();
-  turned.rig_rotation = {0, 0.0014, 0};
+  turned.rig_rotation = {0, 0.0008, 0};
   LocalizerOptions options;
   options.odometry.refine_rig = false;
   Driver closing(turned, options);
@@ -133,7 +133,7 @@ TEST(Localizer, ClosesTheLoop) {
   EXPECT_EQ(drifting.loops, 0);
   const PathErrors closed = ComparePaths(closing.path, closing.truth);
   const PathErrors open = ComparePaths(drifting.path, drifting.truth);
-  EXPECT_LT(closed.end, 0.75 * open.end) << closed.end << " m beside " << open.end;
+  EXPECT_LT(closed.end, 0.5 * open.end) << closed.end << " m beside " << open.end;
   // The map has moved along: its keyframes and points are near the truth.
   std::vector<Pose> keyframes;
   closing.localizer->VisitMap(
@@ -238,7 +238,7 @@ TEST_F(LocalizerOnALap, TellsOfTheMap) {
   EXPECT_THAT(last_.warnings, testing::IsEmpty());
   EXPECT_GT(last_.calibration.stereo, 100);
   EXPECT_NEAR(last_.calibration.median_vertical_disparity, 0, 0.1);
-  EXPECT_NEAR(last_.calibration.speed, 10, 0.5);
+  EXPECT_NEAR(last_.calibration.speed, 10, 1);  // a loop that closed has moved the map by centimetres
   for (int axis = 0; axis < 3; ++axis) {
     EXPECT_GT(last_.rig_uncertainty[axis], 0);
     EXPECT_LT(last_.rig_uncertainty[axis], 0.001);
@@ -487,12 +487,14 @@ TEST(Localizer, KeepsToItsLimits) {
   options.max_keyframes = 10;
   Driver driver(CameraOfTest(), options);
   LocalizerResult result;
+  int full = 0;  // frames; in others a redundant keyframe has made room
   for (int i = 0; i < 40; ++i) {
     result = driver.Take(OnTheRound(i));
     ASSERT_EQ(result.status, TrackingStatus::kTracking) << i;
     EXPECT_LE(result.keyframes, 10);
+    full += result.map_full ? 1 : 0;
   }
-  EXPECT_TRUE(result.map_full);
+  EXPECT_GE(full, 10);
   EXPECT_LT(ErrorOf(result, OnTheRound(39)), 0.5);
 }
 

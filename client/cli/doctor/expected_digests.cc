@@ -15,7 +15,7 @@ const std::vector<ExpectedDigest>& ExpectedDigests() {
       {"jpeg", "1cc9ee987e878f587d0ffdeaab7d16cd"},
       {"match", "be3fb315330a78ca06406b6b670224f6"},
       {"stereo", "944ad2af3809e8470220dea634195746"},
-      {"track", "6566e1441b663e526047f24e3581a5ae"},
+      {"track", "2ec406fea8105ccfe513e54c654563e5"},
       {"localize", "265496369486e086ac5ca00177c7a64f"},
   };
   return digests;
