@@ -1,8 +1,11 @@
 #include "bench/cpu_stages.h"
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <iterator>
 
+#include "features/camera/camera.h"
+#include "features/camera/rectification.h"
 #include "features/limits.h"
 #include "features/math.h"
 #include "features/options.h"
@@ -25,12 +28,28 @@ Shape NextLevel(Shape shape) {
   return PlanPyramid(options, shape).level[1].shape;
 }
 
+RemapTable LensOfBench(Shape shape) {
+  Camera from;
+  from.model = CameraModel::kRadialTangential;
+  from.image = shape;
+  from.fx = from.fy = 0.61 * shape.width;
+  from.cx = 0.49 * shape.width;
+  from.cy = 0.52 * shape.height;
+  from.lens = {-0.28, 0.074, 2e-4, 2e-5};
+  Camera to = from;
+  to.model = CameraModel::kPinhole;
+  to.lens = {};
+  return MakeRemapTable(from, Eigen::AngleAxisd(0.02, Eigen::Vector3d(1, -1, 1).normalized()).toRotationMatrix(), to);
+}
+
 CpuStages::CpuStages(const ImageView& image, int fast_threshold)
     : image_(image),
       stages_(cpu::StagesFor(cpu::BestSimdTarget())),
       fast_{image, Inside(image.shape(), kFastRadius), fast_threshold, 9},
       centroid_(cpu::MakeCentroidTable(MakePatchDisc(kPatchSize))),
-      pattern_(cpu::MakePatternTable(MakeRbriefPattern(kPatchSize))) {
+      pattern_(cpu::MakePatternTable(MakeRbriefPattern(kPatchSize))),
+      lens_(LensOfBench(image.shape())),
+      rectified_(image.width, image.height) {
   const Shape shape = image.shape();
   fast_scratch_.Grow(cpu::FastScratchBytes(shape.width));
   raw_.Grow(static_cast<size_t>(shape.pixels()) + cpu::kListSlack);
@@ -99,6 +118,8 @@ std::vector<CpuStages::Stage> CpuStages::List() {
          }
        },
        inner},
+      {"remap", [this] { remap_(image_, lens_, 0, rectified_.height(), rectified_.row(0), rectified_.stride()); },
+       none},
   };
 }
 

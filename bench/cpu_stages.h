@@ -9,12 +9,16 @@
 
 #include "cpu/common/buffer.h"
 #include "cpu/common/stages.h"
+#include "cpu/rectify/remap.h"
+#include "features/camera/remap_table.h"
 #include "features/types.h"
 
 namespace glint::bench {
 
 // The next level's size, as the resize stage and its peer make it.
 Shape NextLevel(Shape shape);
+// Rectification of a picture of this shape, as the remap stage and its peer do it: a wide-angle lens, turned a little.
+RemapTable LensOfBench(Shape shape);
 
 // Thread-compatible.
 class CpuStages {
@@ -57,6 +61,10 @@ class CpuStages {
   cpu::CentroidTable centroid_;
   cpu::PatternTable pattern_;
   std::vector<uint8_t> descriptors_;
+
+  const cpu::RemapRows remap_ = cpu::BestRemapRows();
+  const RemapTable lens_;
+  Image rectified_;
 };
 
 }  // namespace glint::bench

@@ -14,7 +14,9 @@ absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptio
   return BuiltWithout();
 }
 
-absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView&, int, Shape) { return BuiltWithout(); }
+absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView&, int, Shape, const RemapTable&) {
+  return BuiltWithout();
+}
 
 absl::StatusOr<std::unique_ptr<MatchPeer>> MakeOpenCvMatchPeer(const DescriptorView&, const DescriptorView&,
                                                                const MatchOptions&, int) {

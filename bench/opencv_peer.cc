@@ -163,6 +163,19 @@ class CornerHarrisPeer final : public DetectorPeer {
   cv::Mat map_;
 };
 
+void FillMaps(const RemapTable& table, cv::Mat* places, cv::Mat* fractions) {
+  places->create(table.shape.height, table.shape.width, CV_16SC2);
+  fractions->create(table.shape.height, table.shape.width, CV_16UC1);
+  for (int y = 0; y < table.shape.height; ++y) {
+    for (int x = 0; x < table.shape.width; ++x) {
+      const RemapTable::Entry& entry = table.row(y)[x];
+      places->at<cv::Vec2s>(y, x) = {entry.x, entry.y};
+      fractions->at<uint16_t>(y, x) =
+          static_cast<uint16_t>(entry.fraction_y * RemapTable::kFractions + entry.fraction_x);
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptions& options, const ImageView& image,
@@ -174,13 +187,15 @@ absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptio
 }
 
 absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView& image, int fast_threshold,
-                                                            Shape next_level) {
+                                                            Shape next_level, const RemapTable& lens) {
   cv::setNumThreads(1);
   struct State {
     cv::Mat image;
     cv::Mat framed;  // the image inside a margin: cv::GaussianBlur then takes the same code path as in cv::ORB
     cv::Mat resized;
     cv::Mat blurred;
+    cv::Mat places, fractions;  // cv::remap's maps
+    cv::Mat rectified;
     std::vector<cv::KeyPoint> raw;
     std::vector<cv::KeyPoint> suppressed;
   };
@@ -189,6 +204,7 @@ absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView& ima
   constexpr int kMargin = 32;
   cv::copyMakeBorder(state->image, state->framed, kMargin, kMargin, kMargin, kMargin, cv::BORDER_REFLECT_101);
   cv::FAST(state->image, state->suppressed, fast_threshold, true);
+  FillMaps(lens, &state->places, &state->fractions);
 
   const auto guarded = [](const char* name, std::function<void()> run) {
     return [name, run = std::move(run)] { return Guarded(name, run); };
@@ -213,6 +229,13 @@ absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView& ima
        none},
       {"harris", "Harris in a plain loop", guarded("Harris", [=] { MeasureHarris(state->image, &state->suppressed); }),
        suppressed},
+      {"remap", "cv::remap",
+       guarded("cv::remap",
+               [=] {
+                 cv::remap(state->image, state->rectified, state->places, state->fractions, cv::INTER_LINEAR,
+                           cv::BORDER_CONSTANT, 0);
+               }),
+       none},
   };
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "features/camera/remap_table.h"
 #include "features/matcher.h"
 #include "features/options.h"
 #include "features/tracker.h"
@@ -51,10 +52,11 @@ struct StagePeer {
   std::function<size_t()> items;  // corners that the last run found or worked on; 0 for stages on pixels
 };
 
-// cv::FAST without and with suppression, cv::resize to `next_level`, the blur as cv::ORB calls it, and its Harris
-// measure in a plain loop over the suppressed corners. `image` must live on. FAILED_PRECONDITION without OpenCV.
+// cv::FAST without and with suppression, cv::resize to `next_level`, the blur as cv::ORB calls it, its Harris measure
+// in a plain loop over the suppressed corners, and cv::remap with the maps that `lens` is. `image` must live on.
+// FAILED_PRECONDITION without OpenCV.
 absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView& image, int fast_threshold,
-                                                            Shape next_level);
+                                                            Shape next_level, const RemapTable& lens);
 
 // cv::BFMatcher on two sets of descriptors. Thread-compatible.
 class MatchPeer {

@@ -48,7 +48,8 @@ absl::StatusOr<StagesReport> BenchStages(const StageBenchOptions& options) {
   const std::vector<CpuStages::Stage> stages = own.List();
   std::vector<StagePeer> peers;
   if (options.opencv_peer) {
-    GLINT_ASSIGN_OR_RETURN(peers, MakeOpenCvStagePeers(picture, options.fast_threshold, NextLevel(picture.shape())));
+    GLINT_ASSIGN_OR_RETURN(peers, MakeOpenCvStagePeers(picture, options.fast_threshold, NextLevel(picture.shape()),
+                                                       LensOfBench(picture.shape())));
   }
   std::vector<Contestant> contestants = {ReadPass(picture, options.clock)};
   for (const CpuStages::Stage& stage : stages) contestants.push_back(TimedStage(stage.name, options.clock, stage.run));

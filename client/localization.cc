@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/localization_impl.h"
+#include "client/rig_wire.h"
 #include "client/wire.h"
 #include "features/status_macros.h"
 
@@ -100,6 +101,10 @@ absl::Status ToWire(uint64_t frame_id, const Views& views, int64_t time_ns, v1::
 
 absl::Status ReadAnswer(const v1::LocalizeStreamResponse& response, absl::Duration round_trip, LocalizeAnswer* answer) {
   answer->location = response.has_location() ? FromWire(response.location()) : Location();
+  answer->rectified = std::nullopt;
+  if (response.location().has_rectified()) {
+    GLINT_ASSIGN_OR_RETURN(answer->rectified, client::FromWire(response.location().rectified()));
+  }
   GLINT_RETURN_IF_ERROR(FromWire(response.map(), &answer->map));
   answer->map_keyframes = response.map_keyframes();
   answer->map_points = response.map_points();
@@ -112,7 +117,10 @@ absl::Status ReadAnswer(const v1::LocalizeStreamResponse& response, absl::Durati
 
 void ToWire(const LocalizeStreamOptions& options, v1::LocalizeStreamOptions* wire) {
   ToWire(options.detector, kLocalizeDefaults, wire->mutable_detector());
-  ToWire(options.camera, wire->mutable_camera());
+  if (options.rig.has_value()) ToWire(*options.rig, wire->mutable_rig());
+  const bool has_camera = options.camera.focal_length != 0 || !options.camera.left_projection.empty();
+  if (!options.rig.has_value() || has_camera)
+    ToWire(options.camera, wire->mutable_camera());  // the server refuses both
   if (options.refine_rig.has_value()) wire->set_refine_rig(static_cast<v1::RigRefinement>(*options.refine_rig));
   if (options.depth.has_value()) {
     wire->mutable_depth()->set_unit(options.depth->unit);

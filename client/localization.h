@@ -58,6 +58,7 @@ enum class LocalizeMode { kReproducible = 1, kRealtime = 2 };
 struct LocalizeStreamOptions : PairStreamOptions {
   DetectorOptions detector = DefaultDetector(kLocalizeDefaults);
   StereoCamera camera;
+  std::optional<StereoRig> rig;  // of raw images, in place of `camera`
   std::optional<DepthCamera> depth;
   std::optional<RigRefinement> refine_rig;  // default: kOn; with depth kOff, the only value allowed
   LocalizeMode mode = LocalizeMode::kReproducible;
@@ -70,9 +71,10 @@ struct LocalizeAnswer {
   DropReason drop_reason = DropReason::kNone;
   absl::Duration retry_after;
 
-  Location location;                      // pose and quality, for a pair
-  MapPart map;                            // for GetMap()
-  int map_keyframes = 0, map_points = 0;  // size of the map after the message
+  Location location;                       // pose and quality, for a pair
+  std::optional<RectifiedPair> rectified;  // of a stream with a rig, for a pair: whose left camera the pose is of
+  MapPart map;                             // for GetMap()
+  int map_keyframes = 0, map_points = 0;   // size of the map after the message
   Timings timings;
   absl::Duration round_trip;
 };

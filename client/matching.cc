@@ -4,6 +4,7 @@
 
 #include "client/matching_impl.h"
 #include "client/matching_wire.h"
+#include "client/rig_wire.h"
 #include "client/wire.h"
 #include "features/error.h"
 #include "features/status_macros.h"
@@ -80,6 +81,10 @@ absl::Status ReadStereo(const v1::StereoStreamResponse& response, absl::Duration
   Assign(m.distance(), &answer->distance);
   answer->warnings = FromWire(result.warnings());
   answer->right_keypoints = result.right_keypoints();
+  answer->rectified = std::nullopt;
+  if (result.has_rectified()) {
+    GLINT_ASSIGN_OR_RETURN(answer->rectified, FromWire(result.rectified()));
+  }
   FromWire(response.timings(), &answer->timings);
   answer->round_trip = round_trip;
   return absl::OkStatus();

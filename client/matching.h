@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "client/image.h"
 #include "client/result.h"
 #include "client/stream.h"
+#include "features/camera/stereo_rig.h"
 #include "features/gray_range.h"
 #include "features/matcher.h"
 #include "features/operation_defaults.h"
@@ -53,6 +55,10 @@ struct MatchSide {
     return side;
   }
 };
+
+// Two cameras as they are, whose raw images the server rectifies; ranges are those of glint.v1.StereoRig.
+using glint::RectifiedPair;
+using glint::StereoRig;
 
 struct MatchSettings {
   DetectorOptions detector = DefaultDetector(kMatchDefaults);  // for sides that are images; needs a descriptor
@@ -135,6 +141,7 @@ struct StereoAnswer {
   std::vector<uint32_t> distance;
   std::vector<Warning> warnings;
   int right_keypoints = 0;
+  std::optional<RectifiedPair> rectified;  // of a stream with a rig: the cameras that positions and depths are of
   Timings timings;
   absl::Duration round_trip;
 };
@@ -142,6 +149,7 @@ struct StereoAnswer {
 struct StereoStreamOptions : PairStreamOptions {
   DetectorOptions detector = DefaultDetector(kStereoDefaults);  // needs a descriptor
   StereoOptions stereo;
+  std::optional<StereoRig> rig;  // of raw images, which have its focal length and baseline; else they are rectified
   absl::Duration max_time_difference = absl::Milliseconds(5);
 };
 

@@ -1,5 +1,6 @@
 #include "client/matching_wire.h"
 
+#include "client/rig_wire.h"
 #include "client/wire.h"
 #include "features/status_macros.h"
 
@@ -92,6 +93,7 @@ void ToWire(const MatchStreamOptions& options, v1::MatchStreamOptions* wire) {
 void ToWire(const StereoStreamOptions& options, v1::StereoStreamOptions* wire) {
   ToWire(options.detector, kStereoDefaults, wire->mutable_detector());
   SetStereo(options, wire->mutable_stereo());
+  if (options.rig.has_value()) ToWire(*options.rig, wire->mutable_rig());
   SetPolicy(options, wire);
 }
 

@@ -87,6 +87,7 @@ struct ServerLimits {
   int64_t max_shared_memory_bytes = 0;
   int max_shared_memory_regions = 0;
   int64_t max_match_pairs = 0;  // of descriptors that one match may compare
+  int64_t max_rectification_bytes = 0;
 };
 
 // GetServerInfoResponse: version, device and limits of the server.

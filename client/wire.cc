@@ -269,7 +269,8 @@ ServerInfo FromWire(const v1::GetServerInfoResponse& wire) {
                  absl::Nanoseconds(limits.stream_idle_timeout_ns()),
                  limits.max_shared_memory_bytes(),
                  limits.max_shared_memory_regions(),
-                 limits.max_match_pairs()};
+                 limits.max_match_pairs(),
+                 limits.max_rectification_bytes()};
   Assign(wire.presets(), &info.presets);
   info.shared_memory_socket = wire.shared_memory_socket();
   Assign(wire.devices(), &info.devices);

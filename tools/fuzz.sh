@@ -4,8 +4,8 @@
 #   tools/fuzz.sh [--corpus DIR] [--target NAME]... [--jobs N] [--seed N] [MINUTES]
 #
 #   --corpus  where inputs that reach new code are kept from run to run; default: build/fuzz/corpus
-#   --target  encoded, handoff, http2, localize, map, options, pairs, raw, session, text, track, wire, y4m (tests/fuzz/targets
-#             says what each is); default: all
+#   --target  calibration, encoded, handoff, http2, localize, map, options, pairs, raw, session, text, track, wire, y4m
+#             (tests/fuzz/targets says what each is); default: all
 #   --jobs    targets that run at the same time; default: one for each processor
 #   --seed    of the random choices, above 0; default: another one each time
 #   MINUTES   of all targets together, at least a tenth; default 10
@@ -35,7 +35,7 @@ done
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: --jobs: \"$jobs\" is not a number from 1" >&2 && exit 2; }
 [[ $seed =~ ^[0-9]+$ ]] || { echo "fuzz.sh: --seed: \"$seed\" is not a number" >&2 && exit 2; }
 if [[ ${#targets[@]} -eq 0 ]]; then
-  targets=(encoded handoff http2 localize map options pairs raw session text track wire y4m)
+  targets=(calibration encoded handoff http2 localize map options pairs raw session text track wire y4m)
 fi
 for target in "${targets[@]}"; do
   [[ -f tests/fuzz/targets/${target}_fuzz.cc ]] || { echo "fuzz.sh: no target $target" >&2 && exit 2; }
@@ -86,7 +86,7 @@ for target in "${targets[@]}"; do
     failed=1
     tail -n 40 "$log"
   fi
-  summary+=("$(printf '%-8s %10s executions %6s edges  %s' "$target" "${runs:-?}" "${edges:-?}" \
+  summary+=("$(printf '%-11s %10s executions %6s edges  %s' "$target" "${runs:-?}" "${edges:-?}" \
     "$([[ $rc -eq 0 ]] && echo ok || echo "FAILED, see $log and $findings")")")
 done
 printf '%s\n' "${summary[@]}"

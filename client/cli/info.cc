@@ -36,7 +36,8 @@ std::vector<std::pair<const char*, int64_t>> LimitsOf(const client::ServerInfo& 
           {"stream_idle_timeout_ns", absl::ToInt64Nanoseconds(l.stream_idle_timeout)},
           {"max_shared_memory_bytes", l.max_shared_memory_bytes},
           {"max_shared_memory_regions", l.max_shared_memory_regions},
-          {"max_match_pairs", l.max_match_pairs}};
+          {"max_match_pairs", l.max_match_pairs},
+          {"max_rectification_bytes", l.max_rectification_bytes}};
 }
 
 std::string Table(const client::ServerInfo& info) {

@@ -58,6 +58,7 @@ from glint.matching import (
 from glint.options import detector, gray_range
 from glint.orb import ORB, ORB_create
 from glint.shared_memory import OtherSlot, SharedMemory, Slot
+from glint.stereo_rig import RectifiedCamera, StereoRig
 from glint.tracking import (
     AddPoints,
     ForgetTracks,
@@ -107,6 +108,7 @@ __all__ = [
     "Pair",
     "PermissionDenied",
     "Raw",
+    "RectifiedCamera",
     "ResetTracks",
     "ResourceExhausted",
     "Result",
@@ -120,6 +122,7 @@ __all__ = [
     "StereoMatches",
     "StereoPair",
     "StereoResult",
+    "StereoRig",
     "Timings",
     "Tls",
     "TrackFrame",

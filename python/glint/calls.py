@@ -27,6 +27,7 @@ from glint.localization import (
 from glint.matching import ForgetSet, Matches, MatchResult, Pair, Side, StereoPair, StereoResult, UpdateSet
 from glint.options import Detector
 from glint.shared_memory import OtherSlot, Slot
+from glint.stereo_rig import StereoRig, rig_message
 from glint.tracking import AddPoints, ForgetTracks, ResetTracks, TrackFrame, TrackItem, TrackResult
 from glint.v1 import feature_detection_pb2 as pb
 from glint.v1 import image_pb2, localization_pb2, matching_pb2, server_pb2, tracking_pb2
@@ -288,6 +289,7 @@ def stereo_stream(
     pairs: Items[Union["tuple[ImageLike, ImageLike]", ImageLike, StereoPair]],
     preset: Optional[Detector] = None,
     *,
+    rig: Optional[StereoRig] = None,
     window: int = WINDOW,
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
@@ -295,9 +297,11 @@ def stereo_stream(
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[StereoResult]:
-    """Disparities of many rectified pairs with the same options, one StereoResult for each pair, in their order.
+    """Disparities of many pairs with the same options, one StereoResult for each pair, in their order.
 
     pairs    (left, right); one image with both side by side; or glint.StereoPair with what is its own
+    rig      glint.StereoRig: the images are raw, the server rectifies them, and positions and depths (metres) are of
+             the rectified camera in StereoMatches.rectified; None: they are rectified
     fields   of StereoOptions: focal_length=700, baseline=0.12 (both for depths), max_distance=64, band=2,
              min_disparity=0, max_disparity=128, max_octave_difference=1, cross_check, refine, median_cut, check_pair,
              max_time_difference_ns; and of DetectorOptions. window, policy, max_age, gray_range and timeout as for
@@ -308,7 +312,8 @@ def stereo_stream(
     stereo = matching_pb2.StereoOptions()
     detector = opt.split(preset, fields, stereo)
     kind = matching_pb2.StereoStreamOptions
-    options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, stereo=stereo)
+    given = {"detector": detector, "stereo": stereo, **({} if rig is None else {"rig": rig_message(rig)})}
+    options = _stream_options(kind, policy, window, max_age, gray_range, **given)
 
     def send(item: Any, index: int) -> Sent:
         if isinstance(item, tuple):
@@ -320,7 +325,7 @@ def stereo_stream(
         return _sent(data, None, pair.left, pair.right)
 
     def read(data: bytes, _: Any) -> StereoResult:
-        return matching_messages.parse_stereo_result(data, stereo.focal_length > 0)
+        return matching_messages.parse_stereo_result(data, rig is not None or stereo.focal_length > 0)
 
     name = ch.MATCHING + "StereoStream"
     return _stream(name, matching_pb2.StereoStreamRequest, options, pairs, send, read, window, timeout)
@@ -388,7 +393,7 @@ def track_stream(
 
 def localize_stream(
     pairs: Items[Union["tuple[ImageLike, ImageLike]", ImageLike, LocalizeItem]],
-    camera: StereoCamera,
+    camera: Union[StereoCamera, StereoRig],
     preset: Optional[Detector] = None,
     *,
     depth: Optional[DepthCamera] = None,
@@ -401,11 +406,12 @@ def localize_stream(
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[LocalizeResult]:
-    """Where a rectified stereo camera is, or one with depth: a LocalizeResult for each pair or request, in order.
+    """Where a stereo camera is, or one with depth: a LocalizeResult for each pair or request, in order.
 
     pairs        (left, right); one image with both side by side; glint.LocalizePair for a time, an id, or to find
                  it in the map; and glint.GetMap, SaveMap or LoadMap between them. With `depth`: (left, depth)
-    camera       glint.StereoCamera
+    camera       glint.StereoCamera of rectified images; or glint.StereoRig of raw ones: the server rectifies them, and
+                 poses are of the rectified left camera in Location.rectified
     depth        glint.DepthCamera: a camera and a sensor of depth in place of two cameras
     preset       of the detector, which must have descriptors ("orbslam"); max_features is 2000 unless it is given
     refine_rig   the rotation that rectification left behind: "on" (the default), "off" or "fixed"; with `depth` "off"
@@ -416,9 +422,10 @@ def localize_stream(
     Errors are those of stream().
     """
     kind = localization_pb2.LocalizeStreamOptions
-    message = localization_messages.camera(camera)
+    is_raw = isinstance(camera, StereoRig)
+    message = {"rig": rig_message(camera)} if is_raw else {"camera": localization_messages.camera(camera)}
     detector = opt.split(preset, fields)
-    options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, camera=message)
+    options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, **message)
     opt.fill({"refine_rig": refine_rig, "mode": mode}, options)
     if depth is not None:
         options.depth.CopyFrom(localization_messages.depth_camera(depth))

@@ -76,6 +76,7 @@ class ServerLimits:
     max_shared_memory_bytes: int
     max_shared_memory_regions: int
     max_match_pairs: int
+    max_rectification_bytes: int
 
 
 @dataclasses.dataclass(frozen=True)

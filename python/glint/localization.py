@@ -10,6 +10,7 @@ import numpy as np
 from glint.errors import invalid
 from glint.features import Answer, Warning
 from glint.image import ImageLike
+from glint.stereo_rig import RectifiedCamera
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class DepthCamera:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LocalizePair:
-    """A rectified pair with what is its own. id: any number of 64 bits, returned as it is; None: its place.
+    """A pair with what is its own. id: any number of 64 bits, returned as it is; None: its place.
 
     right       None if `left` has both images side by side
     time_ns     when both were captured, nanoseconds of any clock, not that of the pair before
@@ -128,6 +129,7 @@ class Location:
     rig_rotation, rig_uncertainty
                         float64 (3,), radians: of the right camera, and its standard deviations
     warnings            what is wrong with calibration or pair
+    rectified           the camera whose pose it is, where the stream's images are raw; else None
     """
 
     status: LocationStatus
@@ -144,6 +146,7 @@ class Location:
     rig_rotation: np.ndarray
     rig_uncertainty: np.ndarray
     warnings: "tuple[Warning, ...]"
+    rectified: Optional[RectifiedCamera] = None
 
     @property
     def located(self) -> bool:

@@ -22,6 +22,7 @@ from glint.localization import (
     StereoCamera,
 )
 from glint.options import fill, frame_id, nanoseconds, time_ns
+from glint.stereo_rig import read_rectified
 from glint.v1 import localization_pb2 as pb
 from glint.wire import equal_lengths, read_answer, read_warnings
 
@@ -139,6 +140,7 @@ def _location(message: pb.Location) -> Location:
         rig_rotation=_vector(message.rig_rotation),
         rig_uncertainty=_vector(message.rig_uncertainty),
         warnings=read_warnings(message.warnings),
+        rectified=read_rectified(message.rectified if message.HasField("rectified") else None),
     )
 
 

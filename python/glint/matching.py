@@ -10,6 +10,7 @@ from glint import drawing
 from glint.errors import InvalidArgument, invalid
 from glint.features import Answer, Features, Timings, Warning
 from glint.image import ImageLike
+from glint.stereo_rig import RectifiedCamera
 
 if TYPE_CHECKING:
     import cv2
@@ -91,7 +92,7 @@ class ForgetSet:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StereoPair:
-    """A rectified pair. right: None if `left` has both images side by side. left_time_ns, right_time_ns: when they were
+    """A pair. right: None if `left` has both images side by side. left_time_ns, right_time_ns: when they were
     captured, nanoseconds of any clock; 0: unknown."""
 
     left: ImageLike
@@ -179,6 +180,7 @@ class StereoMatches:
     distance         int32, bits that differ
     right_keypoints  keypoints of the right image
     warnings         what makes the pair doubtful
+    rectified        the camera that all of it is of, where the stream's images are raw; else None
     """
 
     left: Features
@@ -189,6 +191,7 @@ class StereoMatches:
     distance: np.ndarray
     right_keypoints: int = 0
     warnings: "tuple[Warning, ...]" = ()
+    rectified: Optional[RectifiedCamera] = None
     timings: Timings = dataclasses.field(default_factory=Timings)
 
     def __len__(self) -> int:

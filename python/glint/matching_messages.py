@@ -22,6 +22,7 @@ from glint.matching import (
     UpdateSet,
 )
 from glint.options import frame_id, nanoseconds, present, time_ns
+from glint.stereo_rig import read_rectified
 from glint.v1 import image_pb2, options_pb2
 from glint.v1 import matching_pb2 as pb
 from glint.wire import answer_of, equal_lengths, read_answer, read_features, read_timings, read_warnings
@@ -206,6 +207,7 @@ def parse_stereo_result(data: bytes, with_depth: bool) -> StereoResult:
             **matches,
             right_keypoints=result["right_keypoints"],
             warnings=read_warnings(result["warnings"]),
+            rectified=read_rectified(result["rectified"]),
             timings=timings,
         )
         return {"found": found}

@@ -9,7 +9,8 @@ set -euo pipefail
 folder=$(realpath -m -- "${1:?sysroot.sh FOLDER PACKAGE...}")
 shift
 [[ $# -gt 0 ]] || set -- libabsl-dev libgrpc++-dev libgrpc-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc \
-  prometheus-cpp-dev libeigen3-dev libhwy-dev libopencv-dev libjpeg-dev libspng-dev libc6-dev
+  prometheus-cpp-dev libeigen3-dev libhwy-dev libopencv-dev libjpeg-dev libspng-dev libyaml-cpp-dev \
+  libpugixml-dev libc6-dev
 [[ ! -e $folder/owners || ! -e $folder/complete || $(<"$folder/complete") != "$*" ]] || exit 0
 
 rm -rf "$folder"

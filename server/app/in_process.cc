@@ -27,6 +27,7 @@ ServerOptions InProcessOptions(int64_t usable_bytes) {
   options.max_track_pixels =
       std::clamp(usable / 2 / kTrackBytesPerPixel, kMinTrackPixels, kMaxTrackCameras * kMaxImagePixels);
   options.max_map_bytes = std::clamp(usable / 2, kMinMapBytes, kMostMapBytes);
+  options.max_rectification_bytes = std::min(usable / 4, kMaxRectificationBytes);
 
   // The user's memory holds the files and pixels of messages already; the frames of a stream are few.
   options.max_message_bytes = INT32_MAX;

@@ -86,6 +86,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-map-points", o.max_map_points, kFewestMapPoints, kMaxMapPointsCeiling),
         check("max-map-bytes", o.max_map_bytes, kMinMapBytes, kMaxMapBytesCeiling),
         check("max-maps", o.max_maps, 1, kMaxMapsCeiling),
+        check("max-rectification-bytes", o.max_rectification_bytes, 0, kMaxRectificationBytes),
         check("max-sessions-per-peer", o.max_sessions_per_peer, 0, kMaxSessionsCeiling),
         check("max-frames-per-client", o.client_limits.frames, 0, kMaxClientFrames),
         check("max-bytes-per-client", o.client_limits.bytes, o.client_limits.bytes == 0 ? 0 : o.max_message_bytes,

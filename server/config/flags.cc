@@ -250,6 +250,8 @@ const Flag kFlags[] = {
      },
      [](const ServerOptions& o) { return o.map_directory; }},
     GLINT_INT_FLAG("max-maps", max_maps, "maps in there at most"),
+    GLINT_INT_FLAG("max-rectification-bytes", max_rectification_bytes,
+                   "bytes of tables by which raw images are rectified, of all streams, at most; 0: none are"),
     GLINT_INT_FLAG("max-frames-per-client", client_limits.frames,
                    "frames of one identity or address that wait or are worked on at most; 0: no limit"),
     GLINT_INT_FLAG("max-bytes-per-client", client_limits.bytes, "their messages at most; 0: no limit"),

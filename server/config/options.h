@@ -77,9 +77,11 @@ struct ServerOptions {
   int64_t max_localize_pixels = int64_t{4} << 20;  // of both images of a localization stream
   int max_map_keyframes = 8192;                    // of its map
   int max_map_points = 1 << 21;                    // of its map
-  int64_t max_map_bytes = int64_t{480} << 20;      // memory of its map
+  int64_t max_map_bytes = int64_t{472} << 20;      // memory of its map
   std::string map_directory;                       // folder for saved maps; empty: none
   int max_maps = 64;                               // files in map_directory
+  // Tables of all streams with raw images together, 0..kMaxRectificationBytes; 0: raw images are off.
+  int64_t max_rectification_bytes = int64_t{42} << 20;
   ClientLimits client_limits;
   // Time from a stream's start to the end of its first message.
   absl::Duration stream_first_message_timeout = absl::Seconds(10);
@@ -119,6 +121,7 @@ inline constexpr int64_t kMaxMapBytesCeiling = int64_t{1} << 40;
 inline constexpr int kMaxMapKeyframesCeiling = 1 << 20;
 inline constexpr int kMaxMapPointsCeiling = 1 << 28;
 inline constexpr int kMaxMapsCeiling = 1 << 20;
+inline constexpr int64_t kMaxRectificationBytes = int64_t{1} << 40;
 inline constexpr int kMaxMessageBytesFloor = 1 << 10;
 inline constexpr int64_t kMemoryLimitFloor = int64_t{1} << 26;
 inline constexpr int64_t kMaxSharedMemoryBytes = int64_t{1} << 44;

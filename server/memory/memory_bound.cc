@@ -34,6 +34,7 @@ std::vector<std::pair<int64_t, std::string>> PartsOf(const MemoryBound& b, const
                               ", --max-tracks=", o.max_tracks, in_flight)},
       {b.maps, absl::StrCat("--max-localize-streams=", o.max_localize_streams, ", --max-map-bytes=", o.max_map_bytes,
                             ", --max-localize-pixels=", o.max_localize_pixels)},
+      {b.rectification, absl::StrCat("--max-rectification-bytes=", o.max_rectification_bytes)},
       {b.connections, absl::StrCat("--max-connections=", o.connections.max_connections)},
       {b.small, absl::StrCat("--max-small-calls=", o.max_small_calls, ", --max-watchers=", o.max_watchers)}};
   std::sort(parts.begin(), parts.end(), [](const auto& x, const auto& y) { return x.first > y.first; });
@@ -73,6 +74,7 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, const BoundedLanes&
   bound.maps = int64_t{options.max_localize_streams} *
                (options.max_map_bytes + options.max_localize_pixels * kLocalizeBytesPerPixel +
                 options.max_features * kLaneBytesPerFeature);
+  bound.rectification = options.max_rectification_bytes;
   bound.masks = sessions * (options.max_message_bytes + options.lanes.max_image_pixels);
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +

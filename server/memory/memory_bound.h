@@ -37,6 +37,7 @@ struct MemoryBound {
   int64_t sets = 0;            // per stream: kept descriptors
   int64_t tracks = 0;          // per tracking stream: images with pyramids, tracks, replies
   int64_t maps = 0;            // per localization stream: map and images
+  int64_t rectification = 0;   // tables of streams with raw images
   int64_t frames = 0;          // per frame, without its message; pooled ones included
   int64_t lanes = 0;           // per lane: pixels, pyramid, results
 
@@ -46,7 +47,7 @@ struct MemoryBound {
 
   int64_t total() const {
     return pending + receipt + detect + metadata + small + connections + detect_replies + replies + masks + sets +
-           tracks + maps + frames + lanes;
+           tracks + maps + rectification + frames + lanes;
   }
 };
 

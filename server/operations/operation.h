@@ -25,6 +25,7 @@
 namespace glint {
 
 class BackgroundThreads;
+class Rectifications;
 
 // State of a stream, or of one unary call. Methods are called for one message at a time, except Run(), Reply() and
 // Answered(), which run concurrently for several frames unless the state is serial. Frames allocate nothing once warm.
@@ -53,6 +54,7 @@ class StreamState : public LaneWork {
 struct Host {
   const ServerOptions* options;
   Metrics* metrics;
+  Rectifications* rectifications;
   BackgroundThreads* background = nullptr;  // for work beside lanes; null: a stream makes threads of its own
 };
 
@@ -80,6 +82,7 @@ class Operation {
  protected:
   const ServerOptions& options() const { return *host_.options; }
   Metrics* metrics() const { return host_.metrics; }
+  Rectifications* rectifications() const { return host_.rectifications; }
 
  private:
   const Host host_;

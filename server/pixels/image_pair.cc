@@ -67,4 +67,20 @@ absl::StatusOr<ImagePairPixels> DecodeImagePair(const LaneContext& context, cons
   return pair;
 }
 
+absl::Status RectifyImagePair(const LaneContext& context, const Rectification& rectification, ImagePairPixels* pair) {
+  const Shape image = pair->left.shape(), camera = rectification.rig().left.image;
+  if (image != camera) {
+    return ContradictionError(
+        "left", absl::StrCat(image.width, "x", image.height, " pixels, but the rig's cameras have ", camera.width, "x",
+                             camera.height));
+  }
+  ImageScratch& scratch = *context.scratch->Of<ImageScratch>();
+  const Rectification::Tables& tables = rectification.tables();
+  scratch.rectified_left.Use(pair->left, tables.left);
+  scratch.rectified_right.Use(pair->right, tables.right);
+  pair->left = &scratch.rectified_left;
+  pair->right = &scratch.rectified_right;
+  return absl::OkStatus();
+}
+
 }  // namespace glint

@@ -9,15 +9,18 @@
 #include "absl/strings/string_view.h"
 #include "features/pixels.h"
 #include "features/types.h"
+#include "lane/rectified_rows.h"
 #include "server/pixels/job_pixels.h"
+#include "server/pixels/rectification.h"
 #include "server/schedule/lane_context.h"
 
 namespace glint {
 
-// Scratch memory of a lane's thread, shared by all operations: the pixels of up to two images, and the features of the
-// first. Grows to the largest seen.
+// Scratch memory of a lane's thread, shared by all operations: the pixels of up to two images, what rectifies them, and
+// the features of the first. Grows to the largest seen.
 struct ImageScratch {
   PixelScratch first, second;
+  RectifiedRows rectified_left, rectified_right;
   Features features;
 };
 
@@ -31,6 +34,10 @@ struct ImagePairPixels {
 // RESOURCE_EXHAUSTED as CheckPixels(). Warnings as DecodeImage().
 absl::StatusOr<ImagePairPixels> DecodeImagePair(const LaneContext& context, const ImageSource& left,
                                                 const ImageSource& right, FrameJob* job);
+
+// Puts the rectified images in place of the raw ones of DecodeImagePair(): they are computed where their rows are
+// written. The rectification must outlive them. INVALID_ARGUMENT: images of another shape than the rig's cameras.
+absl::Status RectifyImagePair(const LaneContext& context, const Rectification& rectification, ImagePairPixels* pair);
 
 // Decodes one image of a pair, or views it if it is raw; `field` is its name in errors, and in the warnings that are
 // added to the job's (image_warnings.h).

@@ -21,6 +21,7 @@
 #include "server/schedule/frame_queue.h"
 #include "server/session/places.h"
 #include "server/shm/shared_memory.h"
+#include "server/wire/stereo_rig.h"
 
 namespace glint {
 
@@ -48,7 +49,8 @@ struct ServerEnv {
                                   [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
                                   [this] { return logger.limited_lines(); }}),
         background(std::move(background_threads)),
-        methods(ServeMethods({&options, &metrics, background.get()})) {}
+        rectifications(options.max_rectification_bytes),
+        methods(ServeMethods({&options, &metrics, &rectifications, background.get()})) {}
 
   const ServerOptions options;
   const UsableMachine machine;
@@ -62,6 +64,7 @@ struct ServerEnv {
   std::atomic<int> frames_in_flight{0};  // received and not answered
   Metrics metrics;
   const std::unique_ptr<BackgroundThreads> background;
+  Rectifications rectifications;
   const std::vector<ServedMethod> methods;
   std::unique_ptr<TlsReloader> tls;  // made by Server::Start(); null without TLS
 

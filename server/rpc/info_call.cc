@@ -29,6 +29,7 @@ void SetLimits(const ServerEnv& env, v1::ServerLimits* limits) {
   limits->set_max_map_keyframes(o.max_map_keyframes);
   limits->set_max_map_points(o.max_map_points);
   limits->set_max_map_bytes(o.max_map_bytes);
+  limits->set_max_rectification_bytes(o.max_rectification_bytes);
   limits->set_stream_first_message_timeout_ns(absl::ToInt64Nanoseconds(o.stream_first_message_timeout));
   limits->set_stream_idle_timeout_ns(absl::ToInt64Nanoseconds(o.stream_idle_timeout));
   if (!o.shared_memory.enabled) return;

@@ -17,7 +17,8 @@ namespace {
 
 // What a user without flags can do about a limit; empty: nothing.
 std::string AdviceOn(absl::string_view flag) {
-  if (flag == "--max-image-pixels" || flag == "--max-localize-pixels" || flag == "--max-track-pixels") {
+  if (flag == "--max-image-pixels" || flag == "--max-localize-pixels" || flag == "--max-track-pixels" ||
+      flag == "--max-rectification-bytes") {
     return absl::StrCat("scale the picture down; the limit grows with the memory that the process may use, up to ",
                         kMaxImagePixels, " pixels of a picture or pair");
   }

@@ -158,9 +158,31 @@ void ReadGrayRange(WireReader* in, WireGrayRange* range) {
   });
 }
 
-void CheckOperationOptions(WireReader* in, uint32_t gray_range) {
-  in->Message([in, gray_range](uint32_t tag) {
+void CheckStereoRig(WireReader* in) {
+  in->Message([in](uint32_t tag) {
+    if (tag == BytesTag(1) || tag == BytesTag(2)) {
+      return in->Message([in](uint32_t field) {
+        if (field < BytesTag(7) || field > BytesTag(13) || (field & 7) != static_cast<uint32_t>(WireType::kBytes)) {
+          return in->Unknown(field);
+        }
+        in->Message([in](uint32_t coefficient) { in->Unknown(coefficient); });  // the lens
+      });
+    }
+    if (tag == BytesTag(3)) {
+      return in->Message([in](uint32_t field) {
+        if (field == BytesTag(1)) return in->Packed([in] { in->Fixed32(), in->Fixed32(); });  // rotation
+        in->Unknown(field);
+      });
+    }
+    if (tag == BytesTag(4)) return in->Message([in](uint32_t field) { in->Unknown(field); });
+    in->Unknown(tag);
+  });
+}
+
+void CheckOperationOptions(WireReader* in, uint32_t gray_range, uint32_t rig) {
+  in->Message([in, gray_range, rig](uint32_t tag) {
     if (tag == BytesTag(1)) return CheckDetectorOptions(in);
+    if (rig != 0 && tag == BytesTag(rig)) return CheckStereoRig(in);
     if (tag == BytesTag(2) || tag == BytesTag(gray_range)) {
       return in->Message([in](uint32_t field) { in->Unknown(field); });
     }

@@ -69,9 +69,11 @@ void ReadRegion(WireReader* in, Region* region);
 void ReadGrayRange(WireReader* in, WireGrayRange* range);
 // Checks a glint.v1.DetectorOptions and skips it; the caller parses it. It has no submessages and one string.
 void CheckDetectorOptions(WireReader* in);
+// Checks a glint.v1.StereoRig and skips it.
+void CheckStereoRig(WireReader* in);
 // Checks the options of a stream whose only messages are a glint.v1.DetectorOptions, field 1, one without strings,
-// field 2, and a glint.v1.GrayRange, field `gray_range`.
-void CheckOperationOptions(WireReader* in, uint32_t gray_range);
+// field 2, a glint.v1.GrayRange, field `gray_range`, and, unless `rig` is 0, a glint.v1.StereoRig, field `rig`.
+void CheckOperationOptions(WireReader* in, uint32_t gray_range, uint32_t rig = 0);
 // Reads fields 1 to 4 of an image pair's message. False: `tag` is none of these, and nothing was read after it.
 bool ReadImagePair(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireImagePair* pair);
 

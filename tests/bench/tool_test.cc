@@ -116,7 +116,8 @@ TEST(GlintBench, TimesEveryStage) {
   ASSERT_TRUE(json.has_value()) << outcome.out;
   EXPECT_EQ((*json)["clock"], "cpu");
   EXPECT_GT(NumberAt(*json, "floors_us.read_pass"), 0);
-  const char* stages[] = {"fast_raw", "fast_suppressed", "resize", "blur", "harris", "orientation", "descriptor"};
+  const char* stages[] = {"fast_raw", "fast_suppressed", "resize",     "blur",
+                          "harris",   "orientation",     "descriptor", "remap"};
   for (size_t i = 0; i < std::size(stages); ++i) {
     const std::string path = "stages." + std::to_string(i) + ".";
     EXPECT_EQ((*json)[path + "name"], stages[i]);

@@ -539,8 +539,12 @@ TEST_F(CliTest, TraceparentGoesToTheServer) {
 }
 
 TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"--help"}, {"detect", "--help"}, {"stream", "-h"}, {"info", "--help"}, {"health", "--help"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{{"--help"},
+                                                                                         {"detect", "--help"},
+                                                                                         {"stream", "-h"},
+                                                                                         {"info", "--help"},
+                                                                                         {"health", "--help"},
+                                                                                         {"calibration", "--help"}}) {
     const Outcome outcome = Glint(arguments);
     EXPECT_EQ(outcome.status, 0);
     EXPECT_THAT(outcome.out, StartsWith("Usage: glint"));

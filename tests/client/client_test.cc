@@ -334,6 +334,7 @@ TEST(ClientTest, DescribesTheServer) {
   EXPECT_EQ(l.max_shared_memory_bytes, 22);
   EXPECT_EQ(l.max_shared_memory_regions, 23);
   EXPECT_EQ(l.max_match_pairs, 25);
+  EXPECT_EQ(l.max_rectification_bytes, 28);
   EXPECT_THAT(info->presets, ElementsAre("orb", "oriented_fast"));
   EXPECT_EQ(info->shared_memory_socket, "/run/shm");
   EXPECT_THAT(info->devices, ElementsAre("cuda:0", "cuda:1"));

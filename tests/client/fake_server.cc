@@ -73,6 +73,7 @@ grpc::Status FakeServer::Info::GetServerInfo(grpc::ServerContext*, const v1::Get
   limits->set_max_shared_memory_bytes(22);
   limits->set_max_shared_memory_regions(23);
   limits->set_max_match_pairs(25);
+  limits->set_max_rectification_bytes(28);
   response->add_presets("orb");
   response->add_presets("oriented_fast");
   response->set_shared_memory_socket("/run/shm");

@@ -32,6 +32,18 @@ std::string Write(const std::string& name, const std::string& text) {
   return path;
 }
 
+// The cameras of --calibration PATH, --cameras NAMES.
+absl::StatusOr<client::StereoCamera> ReadCalibration(const std::string& path, const std::string& names,
+                                                     bool of_one = false) {
+  Flags flags;
+  CalibrationFlags calibration;
+  calibration.AddTo(&flags, false);
+  EXPECT_TRUE(flags.Parse({"--calibration", path, "--cameras", names}).ok());
+  const auto cameras = calibration.Read({}, of_one);
+  if (!cameras.ok()) return cameras.status();
+  return cameras->camera;
+}
+
 TEST(Calibration, OfKittiHasNamesOrNone) {
   const std::string left = "700 0 600 0 0 700 180 0 0 0 1 0", right = "700 0 600 -380 0 700 180 0 0 0 1 0";
   const auto named = ReadCalibration(
@@ -66,7 +78,7 @@ TEST(Calibration, OfOneEyeIsEnoughWithDepth) {
   const auto named = ReadCalibration(path, "P2", /*of_one=*/true);
   ASSERT_TRUE(named.ok()) << named.status();
   EXPECT_EQ(named->left_projection[0], 500);
-  EXPECT_THAT(ReadCalibration(path, "P0,P2", true).status().message(), HasSubstr("'P0,P2' is not one projection"));
+  EXPECT_THAT(ReadCalibration(path, "P0,P2", true).status().message(), HasSubstr("'P0,P2' is not one camera"));
 }
 
 TEST(Calibration, OfOpenCvIsAFileStorage) {
@@ -86,8 +98,9 @@ TEST(Calibration, OfOpenCvIsAFileStorage) {
 TEST(Calibration, ErrorsNameFileAndLine) {
   const std::string bad = Write("bad.txt", "P0: 1 2 3\n");
   EXPECT_THAT(ReadCalibration(bad, "").status().message(), HasSubstr("bad.txt:1: not the 12 numbers"));
-  const std::string few = Write("few.txt", "1 0 0 0 0 1 0 0 0 0 1 0\n");
-  EXPECT_THAT(ReadCalibration(few, "").status().message(), HasSubstr("few.txt: has no 3x4 projection P1"));
+  const std::string few = Write("few.txt", "700 0 600 0 0 700 180 0 0 0 1 0\n");
+  EXPECT_THAT(ReadCalibration(few, "").status().message(), HasSubstr("few.txt: has 1 of 2 cameras"));
+  EXPECT_THAT(ReadCalibration(few, "P0,P1").status().message(), HasSubstr("few.txt: has no 3x4 projection P1"));
   EXPECT_THAT(ReadCalibration(few, "P0").status().message(), HasSubstr("'P0' is not LEFT,RIGHT"));
   EXPECT_TRUE(absl::IsNotFound(ReadCalibration("/nowhere.txt", "").status()));
   EXPECT_FALSE(ReadCalibration(Write("bad.yml", "no yaml: ["), "").ok());

@@ -172,6 +172,17 @@ class LocalizeTest(unittest.TestCase):
         for one, two in zip(client.localize_stream(joined, camera, **OPTIONS), want):
             self.assertEqual(one.location.world_from_camera.tobytes(), two.location.world_from_camera.tobytes())
 
+    def test_raw_pairs(self):
+        k = np.array([[FOCAL, 0, 159.5], [0, FOCAL, 99.5], [0, 0, 1]])
+        rig = glint.StereoRig((WIDTH, HEIGHT), k, None, k, None, np.eye(3), [-BASELINE, 0, 0], focal_length=FOCAL)
+        raw = list(client.localize_stream(timed(pairs()), rig, **OPTIONS))
+        plain = list(client.localize_stream(timed(pairs()), CAMERA, **OPTIONS))
+        self.assertTrue(all(r.location.located for r in raw[1:]))
+        for one, other in zip(raw, plain):
+            np.testing.assert_allclose(one.location.position, other.location.position, atol=1e-3)
+            self.assertEqual(one.location.rectified.focal_length, FOCAL)
+            self.assertIsNone(other.location.rectified)
+
     def test_depth_in_place_of_the_right_image(self):
         camera = glint.StereoCamera(WIDTH, HEIGHT, FOCAL, 159.5, 99.5, baseline=0.08)
         depth = np.full((HEIGHT, WIDTH), 20000, np.uint16)  # the wall at 4 m

@@ -69,6 +69,54 @@ class StereoTest(unittest.TestCase):
         self.assertEqual(results[0].error.field, "right")
         self.assertEqual((len(results[1].matches), len(results[1].matches.depth)), (0, 0))
 
+    def test_raw_pairs(self):
+        """Of cameras that are as good as rectified, so that nothing moves; a lens and a turn do."""
+        left, right = stereo_pair(12)
+        k = np.array([[600, 0, 159.5], [0, 600, 119.5], [0, 0, 1]])
+        rig = glint.StereoRig((320, 240), k, None, k, [], np.eye(3), [-0.2, 0, 0], focal_length=600)
+        (raw,) = client.stereo_stream([(left, right)], rig=rig)
+        (plain,) = client.stereo_stream([(left, right)], focal_length=600, baseline=0.2)
+        self.assertIsNone(plain.matches.rectified)
+        for name in ("points", "disparity", "depth"):
+            np.testing.assert_array_equal(getattr(raw.matches, name), getattr(plain.matches, name))
+        camera = raw.matches.rectified
+        self.assertEqual((camera.width, camera.height, camera.focal_length), (320, 240, 600))
+        np.testing.assert_allclose([camera.centre_x, camera.centre_y, camera.baseline], [159.5, 119.5, 0.2], atol=1e-6)
+        np.testing.assert_allclose(camera.rectified_from_left, np.eye(3), atol=1e-9)
+        turn = np.array([[np.cos(0.02), 0, np.sin(0.02)], [0, 1, 0], [-np.sin(0.02), 0, np.cos(0.02)]])
+        lenses = {None: [0.05, 0, 0, 0], "kannala-brandt": [0.01, 0, 0, 0], "double-sphere": [-0.2, 0.5]}
+        for model, lens in lenses.items():
+            small = {"rectified_size": (160, 120), "max_field": 90}
+            rig = glint.StereoRig((320, 240), k, lens, k, lens, turn, [-0.2, 0, 0.001], model, **small)
+            (bent,) = client.stereo_stream([(left, right)], rig=rig)
+            camera = bent.matches.rectified
+            self.assertEqual((camera.width, camera.height), (160, 120))
+            both_turned = camera.rectified_from_right @ turn @ camera.rectified_from_left.T
+            np.testing.assert_allclose(both_turned, np.eye(3), atol=1e-9)
+
+    def test_rigs_that_cannot_be(self):
+        k = np.array([[600, 0, 159.5], [0, 600, 119.5], [0, 0, 1]])
+        good = {"size": (320, 240), "K1": k, "D1": None, "K2": k, "D2": None, "R": np.eye(3), "T": [-0.2, 0, 0]}
+        for field, bad in {
+            "rig.K1": {"K1": np.eye(4)},
+            "rig.K2": {"K2": k.T},
+            "rig.D1": {"D1": [0.1, 0.2, 0.3]},
+            "rig.D2": {"D2": [0.1] * 9, "model": "rational"},
+            "rig.model": {"D1": [0.1], "model": "plumb_bob"},
+            "rig.R": {"R": np.eye(2)},
+            "rig.T": {"T": ["a", 0, 0]},
+            "rig.size": {"size": 320},
+            "rig.left.radial_tangential.p1": {"D1": [0, 0, 7, 0]},
+            "rig.right_from_left": {"T": [-200, 0, 0]},
+            "rig.rectify.max_field": {"max_field": 170},
+        }.items():
+            with self.subTest(field), self.assertRaises(glint.InvalidArgument) as caught:
+                list(client.stereo_stream([], rig=glint.StereoRig(**{**good, **bad})))
+            self.assertEqual(caught.exception.field, field)
+        with self.assertRaises(glint.InvalidArgument) as caught:
+            list(client.stereo_stream([], rig="left.yaml"))
+        self.assertEqual(caught.exception.field, "rig")
+
 
 class AioTest(unittest.IsolatedAsyncioTestCase):
     async def test_all(self):

@@ -11,6 +11,7 @@
 //   OUT/depth/000000.png            --depth: 16 bits, what a sensor with a projector measures at the left camera's
 //   pixels OUT/calib.txt, OUT/times.txt    as KITTI has them OUT/truth/trajectory.txt        --truth: the lines of the
 //   frames that were written; depth as above
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -30,6 +31,9 @@
 #include "tests/scene/render_path.h"
 #include "tests/scene/scene.h"
 #include "tests/scene/write_image.h"
+#ifdef GLINT_SCENE_LENS
+#include "tests/scene/lens.h"
+#endif
 
 ABSL_FLAG(std::string, out, "", "folder to write to; made if it is not there");
 ABSL_FLAG(int, frames, 60, "number of frames, 1..999999; with --trajectory at most");
@@ -51,6 +55,13 @@ ABSL_FLAG(int, first, 0, "the first pose, from 0");
 ABSL_FLAG(double, focal, 0, "pixels, 1..100000; 0: 0.9 widths");
 ABSL_FLAG(double, cx, -1, "the centre, pixels; -1: that of the picture");
 ABSL_FLAG(double, cy, -1, "the centre, pixels; -1: that of the picture");
+#ifdef GLINT_SCENE_LENS
+ABSL_FLAG(
+    std::string, camera_model, "pinhole",
+    "pinhole, or a lens of both cameras (radial-tangential, rational, kannala-brandt, ...): the calibration is then "
+    "a file that glint calibration reads, and noise is that of the picture that the lens bends");
+ABSL_FLAG(std::vector<std::string>, lens, {}, "the lens's coefficients in the model's order: k1,k2,p1,p2");
+#endif
 ABSL_FLAG(double, noise, 0, "standard deviation, grey levels, 0..50");
 ABSL_FLAG(double, gain, 0, "brightness swings between 1 - gain and 1 + gain, 0..0.9");
 ABSL_FLAG(double, exposure, 0, "seconds that a picture takes, 0..0.1: motion blur");
@@ -122,6 +133,37 @@ absl::Status RigRotationFromFlags(Mat3* rotation) {
   return absl::OkStatus();
 }
 
+#ifdef GLINT_SCENE_LENS
+// Makes the head that of a lens, which has the pinhole's focal length and centre; nothing for a pinhole.
+absl::Status LensFromFlags(RenderPathOptions* options) {
+  const Camera& camera = options->head.camera;
+  glint::Camera lens = {
+      CameraModel::kPinhole, {camera.width, camera.height}, camera.focal, camera.focal, camera.cx, camera.cy, {}};
+  std::vector<std::string> names;
+  for (int i = 0; i < kCameraModels; ++i) names.emplace_back(NameOf(static_cast<CameraModel>(i)));
+  const auto found = std::find(names.begin(), names.end(), absl::GetFlag(FLAGS_camera_model));
+  if (found == names.end()) {
+    return NotOneOfError("--camera_model", absl::GetFlag(FLAGS_camera_model), absl::StrJoin(names, ", "));
+  }
+  lens.model = static_cast<CameraModel>(found - names.begin());
+  const std::vector<std::string> words = absl::GetFlag(FLAGS_lens);
+  bool is_valid = words.size() <= LensCoefficientsOf(lens.model).size();
+  for (size_t i = 0; is_valid && i < words.size(); ++i) is_valid = absl::SimpleAtod(words[i], &lens.lens[i]);
+  if (!is_valid) {
+    return ContradictionError("--lens", absl::StrCat("\"", Echo(absl::StrJoin(words, ",")), "\" is not numbers for ",
+                                                     absl::StrJoin(LensCoefficientsOf(lens.model), ",")));
+  }
+  if (lens.model == CameraModel::kPinhole) return absl::OkStatus();
+  const auto pinhole = PinholeFor(lens);
+  if (!pinhole.ok()) return pinhole.status();
+  options->head.camera = *pinhole;
+  options->lens = [lens, from = *pinhole](const Image& picture) { return ThroughLens(lens, from, picture); };
+  options->write_calibration = [lens, stereo = options->stereo, baseline = options->head.baseline](
+                                   const std::string& out) { return WriteCalibration(lens, stereo, baseline, out); };
+  return absl::OkStatus();
+}
+#endif
+
 absl::Status PathOptionsFromFlags(RenderPathOptions* options) {
   options->trajectory = absl::GetFlag(FLAGS_trajectory);
   options->stereo = absl::GetFlag(FLAGS_stereo);
@@ -165,6 +207,9 @@ absl::Status PathOptionsFromFlags(RenderPathOptions* options) {
   status.Update(Between("--drop", options->drop_share, 0.0, 0.5));
   status.Update(Between("--burst", options->drop_burst, 1, 100));
   status.Update(RigRotationFromFlags(&options->head.right_from_left));
+#ifdef GLINT_SCENE_LENS
+  if (status.ok()) status = LensFromFlags(options);
+#endif
   return status;
 }
 

@@ -35,6 +35,9 @@ absl::Status RenderPath(const RenderPathOptions& options, const std::string& out
   const int frames = options.frames == 0 ? poses - options.first : std::min(options.frames, poses - options.first);
   const std::vector<bool> arrives = Arrivals(frames, options.drop_share, options.drop_burst, options.seed);
 
+  if (options.lens && (options.color || options.depth || options.truth)) {
+    return ContradictionError("--camera_model", "is for grey pictures, without --depth and --truth");
+  }
   World world(*path, options.seed);
   std::string times, truth;
   absl::Status status;
@@ -45,9 +48,9 @@ absl::Status RenderPath(const RenderPathOptions& options, const std::string& out
     const std::string name = absl::StrFormat("%06d", number);
     for (const bool is_right : {false, true}) {
       if (is_right && !options.stereo) continue;
-      const Image image = options.color
-                              ? world.RenderRgb(options.head.camera, EyeOf(options.head, at.pose, is_right))
-                              : Expose(options.sensor, options.head, is_right, *path, at.seconds, number, &world);
+      Image image = options.color ? world.RenderRgb(options.head.camera, EyeOf(options.head, at.pose, is_right))
+                                  : Expose(options.sensor, options.head, is_right, *path, at.seconds, number, &world);
+      if (options.lens) image = options.lens(image);
       status.Update(write_picture(absl::StrCat(out, is_right ? "/right/" : "/", name), image));
     }
     if (options.depth) {
@@ -63,7 +66,8 @@ absl::Status RenderPath(const RenderPathOptions& options, const std::string& out
     absl::StrAppendFormat(&times, "%.6f\n", at.seconds);
     absl::StrAppend(&truth, at.text, "\n");
   }
-  status.Update(WriteText(out + "/calib.txt", Calibration(options.head)));
+  status.Update(options.write_calibration ? options.write_calibration(out)
+                                          : WriteText(out + "/calib.txt", Calibration(options.head)));
   status.Update(WriteText(out + "/times.txt", times));
   if (options.truth) status.Update(WriteText(out + "/truth/trajectory.txt", truth));
   return status;

@@ -128,12 +128,14 @@ class Frames {
   uint64_t id_ = 0;
 };
 
-// Rectified pairs of one stream, one after the other.
+// Pairs of one stream, rectified or raw, one after the other.
 class Pairs {
  public:
-  Pairs(v1::FeatureMatching::Stub* stub, int width, int height) : stream_(stub->StereoStream(&context_)) {
+  Pairs(v1::FeatureMatching::Stub* stub, int width, int height, bool raw = false)
+      : stream_(stub->StereoStream(&context_)) {
     v1::StereoStreamRequest first;
     first.mutable_options()->mutable_detector()->set_max_features(600);
+    if (raw) SetRig(width, height, first.mutable_options()->mutable_rig());
     stream_->Write(first);
     constexpr int kApart = 8;
     const Image image = Texture({width + kApart, height}, 1);
@@ -161,6 +163,19 @@ class Pairs {
   }
 
  private:
+  static void SetRig(int width, int height, v1::StereoRig* rig) {
+    for (v1::Camera* const camera : {rig->mutable_left(), rig->mutable_right()}) {
+      camera->set_width(static_cast<uint32_t>(width));
+      camera->set_height(static_cast<uint32_t>(height));
+      camera->set_fx(width);
+      camera->set_fy(width);
+      camera->set_cx(width / 2.0);
+      camera->set_cy(height / 2.0);
+      camera->mutable_radial_tangential()->set_k1(-0.1);
+    }
+    rig->mutable_right_from_left()->set_x(-0.1);
+  }
+
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::StereoStreamRequest, v1::StereoStreamResponse>> stream_;
   v1::StereoStreamRequest message_;
@@ -213,16 +228,17 @@ TEST_F(AllocationTest, AFrameTakesNoMemoryOfOurs) {
 TEST_F(AllocationTest, APairTakesNoMemoryOfOurs) {
   constexpr int kPairs = 40;
   const auto stub = v1::FeatureMatching::NewStub(server_.channel());
-  Pairs small(stub.get(), 320, 240), large(stub.get(), 640, 480);
+  Pairs small(stub.get(), 320, 240), large(stub.get(), 640, 480), raw(stub.get(), 400, 300, true);
   const auto run = [&](int count) {
     for (int i = 0; i < count; i += 10) {
       small.Run(10);
       large.Run(10);
+      raw.Run(10);
     }
   };
   run(kPairs / 2);
   CountDuring([&] { run(kPairs); });
-  EXPECT_EQ(counts.ours, 0) << "of " << 2 * kPairs << " pairs; the first one's stack follows";
+  EXPECT_EQ(counts.ours, 0) << "of " << 3 * kPairs << " pairs; the first one's stack follows";
   if (counts.ours > 0) backtrace_symbols_fd(counts.first_of_ours, counts.depth, 2);
   EXPECT_GT(counts.all, 0);
 }

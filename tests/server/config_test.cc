@@ -143,6 +143,7 @@ TEST(FlagsTest, BadValuesAreNamed) {
   EXPECT_EQ(ErrorOf({"--max-pending-bytes=2000", "--max-message-bytes=2001"}),
             "max-pending-bytes: 2000 is not in 2001..9223372036854775807");
   EXPECT_EQ(ErrorOf({"--max-map-bytes=16777215"}), "max-map-bytes: 16777215 is not in 16777216..1099511627776");
+  EXPECT_EQ(ErrorOf({"--max-rectification-bytes=-1"}), "max-rectification-bytes: -1 is not in 0..1099511627776");
   EXPECT_EQ(ErrorOf({"--memory-limit=1"}), "memory-limit: 1 is not in 67108864..9223372036854775807");
   EXPECT_EQ(ErrorOf({"--devices=0,x"}), "devices: \"0,x\" is neither all nor numbers like 0,1");
   EXPECT_EQ(ErrorOf({"--devices=-1"}), "devices: -1 is not in 0..1023");

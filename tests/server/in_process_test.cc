@@ -37,6 +37,7 @@ TEST(InProcessOptionsTest, FitTheMemory) {
     EXPECT_EQ(options.max_localize_pixels, pixels);
     EXPECT_LE(options.max_track_pixels * kTrackBytesPerPixel, usable / 2);
     EXPECT_LE(options.max_map_bytes, usable / 2);
+    EXPECT_LE(options.max_rectification_bytes, usable / 4);
     EXPECT_GT(options.max_message_bytes, 4 * pixels);  // in any format
     EXPECT_GT(options.max_message_bytes, options.max_track_pixels);
   }
@@ -74,7 +75,7 @@ TEST(ForClientTest, SaysWhatCanBeDoneInPlaceOfAFlag) {
   EXPECT_EQ(info->flag, "");
 
   for (const char* flag : {"--max-localize-pixels", "--max-track-pixels", "--max-features", "2 x --max-features",
-                           "--max-tracks", "--max-map-bytes"}) {
+                           "--max-tracks", "--max-map-bytes", "--max-rectification-bytes"}) {
     const std::string text(ForClient(LimitError("field", 9, "things", 8, flag), inside).message());
     EXPECT_THAT(text, AllOf(HasSubstr("field: 9 things are over this process's limit of 8; "), Not(HasSubstr("--"))));
   }

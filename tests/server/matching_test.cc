@@ -708,9 +708,9 @@ TEST(StereoReply, IsWhatTheGeneratedClassesWrite) {
     task.rights = static_cast<int>(pair.input().right.features->count());
     for (const uint64_t id : {uint64_t{0}, ~uint64_t{0}}) {
       task.left_time_ns = task.right_time_ns = 1;
-      EXPECT_EQ(Parsed<v1::StereoStreamResponse>(SerializeStereoReply(id, task, {})).result().warnings_size(), 0);
+      EXPECT_EQ(Parsed<v1::StereoStreamResponse>(SerializeStereoReply(id, task, "", {})).result().warnings_size(), 0);
       task.right_time_ns += 1'000'000'000;
-      const auto response = Parsed<v1::StereoStreamResponse>(SerializeStereoReply(id, task, {}));
+      const auto response = Parsed<v1::StereoStreamResponse>(SerializeStereoReply(id, task, "", {}));
       EXPECT_EQ(response.frame_id(), id);
       EXPECT_TRUE(SameFeatures(*task.left, ToFeatures(response.result().left())));
       EXPECT_EQ(response.result().matches().left_size(), found.matches);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/app/server.h"
 #include "server/base/usable_memory.h"
+#include "server/pixels/rectification.h"
 #include "server/session/places.h"
 #include "tests/server/fake_lane.h"
 #include "tests/support/limits_root.h"
@@ -97,6 +98,14 @@ TEST(MemoryBoundTest, CountsTheMemoryOfIntegratedGpus) {
   EXPECT_FALSE(LanesToBound(lanes).integrated);
 }
 
+TEST(MemoryBoundTest, CountsTheTablesOfRawImages) {
+  ServerOptions options;
+  options.max_rectification_bytes = 0;
+  const int64_t without = ComputeMemoryBound(options, 1).total();
+  options.max_rectification_bytes = 12345678;
+  EXPECT_EQ(ComputeMemoryBound(options, 1).total() - without, 12345678);
+}
+
 // On machines of up to four processors, and the two lanes that a GPU has there.
 TEST(MemoryBoundTest, OfTheDefaultsIsBelowFourGibibytes) {
   const ServerOptions defaults;
@@ -143,6 +152,7 @@ TEST(DefaultLimitsTest, TakeTheCamerasOfARobot) {
   EXPECT_GE(defaults.max_pending_bytes, 2 * (2 * 3 * kFullHd + kFieldsBytes) + 5 * 3 * kHd);
   EXPECT_GE(defaults.lanes.max_image_pixels, 2 * kFullHd);
   EXPECT_GE(defaults.max_localize_pixels, 2 * kFullHd);
+  EXPECT_GE(defaults.max_rectification_bytes, RectificationBytes({1920, 1080}));  // raw, in both streams
   EXPECT_GE(defaults.max_track_pixels, 4 * kHd);
   EXPECT_GE(defaults.max_track_cameras, 4);
   EXPECT_GE(ShareOfOnePeer(defaults.max_sessions), 1 + 2 + 4 + 1);

@@ -213,6 +213,7 @@ TEST(ServerTest, SaysItsLimits) {
   options.max_map_keyframes = 321;
   options.max_map_points = 54321;
   options.max_map_bytes = 87654321;
+  options.max_rectification_bytes = 7654321;
   options.stream_first_message_timeout = absl::Milliseconds(1500);
   options.stream_idle_timeout = absl::Seconds(77);
   options.shared_memory = {true, 1 << 22, 9};
@@ -239,13 +240,14 @@ TEST(ServerTest, SaysItsLimits) {
   EXPECT_EQ(limits.max_map_keyframes(), 321);
   EXPECT_EQ(limits.max_map_points(), 54321);
   EXPECT_EQ(limits.max_map_bytes(), 87654321);
+  EXPECT_EQ(limits.max_rectification_bytes(), 7654321);
   EXPECT_EQ(limits.stream_first_message_timeout_ns(), 1'500'000'000);
   EXPECT_EQ(limits.stream_idle_timeout_ns(), 77'000'000'000);
   EXPECT_EQ(limits.max_shared_memory_bytes(), 1 << 22);
   EXPECT_EQ(limits.max_shared_memory_regions(), 9);
   EXPECT_TRUE(info.has_map_directory());
   // A limit that is added has to be compared above.
-  EXPECT_EQ(v1::ServerLimits::descriptor()->field_count(), 21);
+  EXPECT_EQ(v1::ServerLimits::descriptor()->field_count(), 22);
 }
 
 TEST(ServerTest, LimitsSayWhatOneClientMayHaveAndThatMemoryIsNotShared) {

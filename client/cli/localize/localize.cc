@@ -34,11 +34,11 @@ constexpr double kDegrees = 57.29577951308232;
 constexpr uint64_t kLoadId = uint64_t{1} << 62, kSaveId = kLoadId + 1;
 
 std::string Help(const Flags& flags) {
-  return "Usage: glint localize --calibration FILE [OPTION]... LEFT RIGHT\n"
-         "       glint localize --calibration FILE [OPTION]... SIDE_BY_SIDE\n"
-         "       glint localize --calibration FILE --depth [OPTION]... LEFT DEPTH\n\n" +
+  return "Usage: glint localize --calibration PATH [OPTION]... LEFT RIGHT\n"
+         "       glint localize --calibration PATH [OPTION]... SIDE_BY_SIDE\n"
+         "       glint localize --calibration PATH --depth [OPTION]... LEFT DEPTH\n\n" +
          Wrap(
-             "Where a rectified stereo camera, or one with a sensor of depth, goes, by what it sees. LEFT, RIGHT and "
+             "Where a stereo camera, or one with a sensor of depth, goes, by what it sees. LEFT, RIGHT and "
              "SIDE_BY_SIDE (both images in one picture) are as for glint stream: folders, patterns, videos, cameras or "
              "URLs. DEPTH is a folder or a pattern.",
              0) +
@@ -48,6 +48,7 @@ std::string Help(const Flags& flags) {
          "  69 no server; 74 an output cannot be written; 130 interrupted\n"
          "\nExamples\n"
          "  glint localize --calibration calib.txt image_0/ image_1/\n"
+         "  glint localize --calibration mav0/ mav0/cam0/data/ mav0/cam1/data/\n"
          "  glint localize --calibration calib.txt --trajectory path.txt \\\n"
          "      --truth poses.txt --draw drive.avi image_0/ image_1/\n"
          "  glint localize --calibration calib.txt --depth --depth-unit 0.0002 rgb/ depth/\n"
@@ -234,33 +235,21 @@ class LocalizeReport {
   int64_t refused_ = 0;  // keyframes, by a full map
 };
 
-// The size of each image, as the first pair has it.
-absl::Status SetSize(PairSource* source, bool side_by_side, PicturePair* first, client::StereoCamera* camera) {
-  GLINT_RETURN_IF_ERROR(source->Next(first));
-  const cv::Mat canvas = first->first->Canvas();
-  if (canvas.empty()) return absl::InvalidArgumentError(absl::StrCat(first->first->name, ": cannot be decoded"));
-  camera->width = side_by_side ? canvas.cols / 2 : canvas.cols;
-  camera->height = canvas.rows;
-  return absl::OkStatus();
-}
-
-// Sends `first` and what follows it. A pair that cannot be read is left out, but for its time.
-SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFlags& flags,
-                  const StreamRun<client::LocalizeStream>& stream, WaitingPairs* waiting, const LiveView& live) {
+// A pair that cannot be read is left out, but for its time.
+SentPairs SendAll(PairSource* source, const LocalizeFlags& flags, const StreamRun<client::LocalizeStream>& stream,
+                  WaitingPairs* waiting, const LiveView& live) {
   SentPairs sent;
   if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
   const uint64_t end = static_cast<uint64_t>(flags.max_frames.value_or(INT32_MAX));
   for (uint64_t id = 0; id < end && sent.stream.ok() && !Interrupted(); ++id) {
     live.WaitWhilePaused();
-    PicturePair pair = first;
-    if (id > 0) {
-      const absl::Status next = source->Next(&pair);
-      if (absl::IsOutOfRange(next)) break;
-      if (!next.ok()) {
-        Complain(kName, next.message());
-        ++sent.unread;
-        continue;
-      }
+    PicturePair pair;
+    const absl::Status next = source->Next(&pair);
+    if (absl::IsOutOfRange(next)) break;
+    if (!next.ok()) {
+      Complain(kName, next.message());
+      ++sent.unread;
+      continue;
     }
     waiting->Push(pair);
     const client::ImageInput left = pair.first->input();
@@ -286,8 +275,6 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   const auto end_here = command.Parse(
       arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] { return localize_flags.Validate(); }});
   if (end_here.has_value()) return *end_here;
-  auto options = localize_flags.Options();
-  if (!options.ok()) return UsageError(kName, options.status().message());
   Trajectory truth;  // read now: the pairs may take hours
   if (!localize_flags.truth.empty()) {
     auto read = ReadTrajectory(localize_flags.truth);
@@ -298,10 +285,13 @@ int RunLocalize(const std::vector<std::string>& arguments) {
     return UsageError(kName, "option '--depth': needs LEFT and DEPTH");
   auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
   const bool side_by_side = command.names().size() == 1;
-  PicturePair first;
-  absl::Status sized = source.status();
-  if (sized.ok()) sized = SetSize(&*source, side_by_side, &first, &options->camera);
-  if (!sized.ok()) return SourceError(kName, sized);
+  if (!source.ok()) return SourceError(kName, source.status());
+  const auto image = ShapeOf(&*source);
+  if (!image.ok()) return SourceError(kName, image.status());
+  std::vector<std::string> notes;
+  auto options = localize_flags.Options(*image, &notes);
+  if (!options.ok()) return UsageError(kName, options.status().message());
+  for (const std::string& note : notes) Complain(kName, note);
 
   // Without sliders: a new stream would begin a new map.
   auto live =
@@ -334,7 +324,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);
   SentPairs sent;
   if (!localize_flags.map.empty()) sent.stream = run->LoadMap(kLoadId, localize_flags.map);
-  if (sent.stream.ok()) sent = SendAll(&*source, first, localize_flags, run, &waiting, *live);
+  if (sent.stream.ok()) sent = SendAll(&*source, localize_flags, run, &waiting, *live);
   if (sent.stream.ok() && !localize_flags.map.empty() && !localize_flags.relocalize) {
     sent.stream = run->SaveMap(kSaveId, localize_flags.map);
   }

@@ -10,7 +10,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "client/cli/output/live_view.h"
-#include "client/cli/source/calibration.h"
 #include "client/cli/source/text_file.h"
 #include "features/status_macros.h"
 
@@ -37,12 +36,7 @@ absl::StatusOr<std::array<double, 3>> ReadRotation(const std::string& path) {
 
 void LocalizeFlags::AddTo(Flags* flags) {
   flags->Section("Localization");
-  flags->String("calibration", "FILE",
-                "The rectified camera's projections: KITTI's calib.txt, or a YAML file with those of "
-                "cv::stereoRectify. Needed. With --depth the first one is enough.",
-                &calibration);
-  flags->String("projections", "LEFT,RIGHT",
-                "Which of them are the cameras' (default: P0,P1; in YAML P1,P2). With --depth one.", &projections);
+  calibration.AddTo(flags, /*needed=*/true);
   flags->String("calibration-refine", "on|off|fixed:FILE",
                 "The residual rotation of the right camera: estimated (the default), none (with --depth the only "
                 "choice), or the three numbers in FILE, degrees.",
@@ -95,7 +89,7 @@ void LocalizeFlags::AddTo(Flags* flags) {
 }
 
 absl::Status LocalizeFlags::Validate() const {
-  if (calibration.empty()) return absl::InvalidArgumentError("option '--calibration': missing");
+  if (!calibration.given()) return absl::InvalidArgumentError("option '--calibration': missing");
   GLINT_RETURN_IF_ERROR(CheckInFlight(in_flight));
   GLINT_RETURN_IF_ERROR(CheckMaxFrames(max_frames));
   if (rate_.has_value() && !(*rate_ >= 0.01f && *rate_ <= 10000)) {
@@ -111,9 +105,13 @@ absl::Status LocalizeFlags::Validate() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options() const {
+absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options(const Shape& image,
+                                                                     std::vector<std::string>* notes) const {
   client::LocalizeStreamOptions options;
-  GLINT_ASSIGN_OR_RETURN(options.camera, ReadCalibration(calibration, projections, depth));
+  GLINT_ASSIGN_OR_RETURN(PairCameras cameras, calibration.Read(image, depth));
+  options.camera = std::move(cameras.camera);
+  options.rig = std::move(cameras.rig);
+  *notes = std::move(cameras.notes);
   options.mode = mode_;
   options.in_flight = in_flight.value_or(options.in_flight);
   if (depth) {

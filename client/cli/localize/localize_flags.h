@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/base/flags.h"
 #include "client/cli/output/stream_report.h"
 #include "client/cli/output/trajectory.h"
+#include "client/cli/source/calibration.h"
 #include "client/cli/source/pairs.h"
 #include "client/localization.h"
 
@@ -21,7 +23,7 @@ inline constexpr char kLocalizeCsvHeader[] =
     "keyframes,points,ms,map";
 
 struct LocalizeFlags : AnswerFlags {
-  std::string calibration, projections;
+  CalibrationFlags calibration;
   std::string map;
   bool relocalize = false;
   bool depth = false;  // the second picture has depths
@@ -31,9 +33,9 @@ struct LocalizeFlags : AnswerFlags {
 
   void AddTo(Flags* flags);
   absl::Status Validate() const;
-  // What the server is asked for, but for the detector and the size of the images. Errors of ReadCalibration(), and
-  // about --calibration-refine.
-  absl::StatusOr<client::LocalizeStreamOptions> Options() const;
+  // What the server is asked for, but for the detector, and what people should know of it. `image`: size of each image.
+  // Errors of CalibrationFlags::Read(), and about --calibration-refine.
+  absl::StatusOr<client::LocalizeStreamOptions> Options(const Shape& image, std::vector<std::string>* notes) const;
   // By --rate and the pair's number if it is given, else the left picture's own, else by kDefaultPairRate.
   absl::Duration TimeOf(const PicturePair& pair) const {
     const bool own = pair.first->time.has_value() && !rate_.has_value();

@@ -19,7 +19,8 @@ cv::Scalar ColourOf(client::LocationStatus status) {
   return {60, 60, 255};
 }
 
-// 1, 2 or 5 times a power of ten, at most `length`.
+}  // namespace
+
 double RoundLength(double length) {
   const double power = std::pow(10, std::floor(std::log10(length)));
   for (const double factor : {5, 2}) {
@@ -27,8 +28,6 @@ double RoundLength(double length) {
   }
   return power;
 }
-
-}  // namespace
 
 void PathPicture::Add(const client::Location& found) {
   steps_.push_back({found.pose.position[0], found.pose.position[2], found.status, found.is_keyframe});

@@ -9,6 +9,9 @@
 
 namespace glint::cli {
 
+// 1, 2 or 5 times a power of ten, at most `length`: for bars of a scale.
+double RoundLength(double length);
+
 // Thread-compatible.
 class PathPicture {
  public:

@@ -164,4 +164,18 @@ absl::Status PairSource::Next(PicturePair* pair) {
   return absl::OkStatus();
 }
 
+absl::Status PairSource::Peek(PicturePair* pair) {
+  GLINT_RETURN_IF_ERROR(Next(pair));
+  ready_.push_front(*pair);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Shape> ShapeOf(PairSource* source) {
+  PicturePair pair;
+  GLINT_RETURN_IF_ERROR(source->Peek(&pair));
+  const cv::Mat canvas = pair.first->Canvas();
+  if (canvas.empty()) return absl::InvalidArgumentError(absl::StrCat(pair.first->name, ": cannot be decoded"));
+  return Shape{pair.second == nullptr ? canvas.cols / 2 : canvas.cols, canvas.rows};
+}
+
 }  // namespace glint::cli

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "client/cli/source/source.h"
 #include "client/cli/source/waiting.h"
+#include "features/types.h"
 
 namespace glint::cli {
 
@@ -74,6 +75,8 @@ class PairSource {
 
   // OUT_OF_RANGE at the end. Any other error is about a picture, and the next pair can be asked for.
   absl::Status Next(PicturePair* pair);
+  // The pair that Next() gives next, or its error, which is then over.
+  absl::Status Peek(PicturePair* pair);
   double rate() const { return source_.rate(); }
   std::string LeftOut() const { return source_.LeftOut(); }
 
@@ -86,6 +89,10 @@ class PairSource {
   std::deque<std::shared_ptr<const Picture>> before_;  // the last `next_`, oldest first
   std::deque<PicturePair> ready_;
 };
+
+// Of each image of the source's next pair, pixels; of half of a picture that has both. Errors of PairSource::Peek(),
+// and INVALID_ARGUMENT: cannot be decoded.
+absl::StatusOr<Shape> ShapeOf(PairSource* source);
 
 using WaitingPairs = Waiting<PicturePair>;
 

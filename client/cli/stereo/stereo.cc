@@ -13,6 +13,7 @@
 #include "client/cli/output/pair_report.h"
 #include "client/cli/output/scenes.h"
 #include "client/cli/output/stream_run.h"
+#include "client/cli/source/calibration.h"
 #include "features/status_macros.h"
 #include "features/warning.h"
 
@@ -27,6 +28,7 @@ struct StereoFlags {
   std::optional<float> band, min_disparity, max_disparity;
   std::optional<double> focal_length, baseline;
   StereoOptions options;
+  CalibrationFlags calibration;
 
   void AddTo(Flags* flags) {
     flags->Section("Stereo");
@@ -43,7 +45,9 @@ struct StereoFlags {
     flags->Bool("median-cut", "Drop matches whose pixels differ the most (default: yes).", &options.median_cut);
     flags->Bool("check-pair", "Look whether the pair is rectified and not swapped (default: yes).",
                 &options.check_pair);
-    flags->Double("focal-length", "PIXELS", "For depths, with --baseline (0..1000000).", &focal_length);
+    calibration.AddTo(flags, /*needed=*/false);
+    flags->Double("focal-length", "PIXELS", "For depths, with --baseline (0..1000000); in place of --calibration.",
+                  &focal_length);
     flags->Double("baseline", "LENGTH", "Between the cameras, in the unit of the depths (0..1000000).", &baseline);
   }
   StereoOptions Options() const {
@@ -57,13 +61,34 @@ struct StereoFlags {
     o.baseline = baseline.value_or(o.baseline);
     return o;
   }
+  absl::Status Validate() const {
+    if (!calibration.given() || (!focal_length.has_value() && !baseline.has_value())) return absl::OkStatus();
+    return absl::InvalidArgumentError("option '--calibration': not with --focal-length or --baseline");
+  }
 };
+
+// Sets what --calibration says for the images of `source`; the exit status if that is an error.
+std::optional<int> SetCameras(const CalibrationFlags& flags, PairSource* source, client::StereoStreamOptions* options) {
+  if (!flags.given()) return std::nullopt;
+  const auto image = ShapeOf(source);
+  if (!image.ok()) return SourceError(kName, image.status());
+  auto cameras = flags.Read(*image);
+  if (!cameras.ok()) return UsageError(kName, cameras.status().message());
+  for (const std::string& note : cameras->notes) Complain(kName, note);
+  options->rig = std::move(cameras->rig);
+  if (options->rig.has_value()) return std::nullopt;
+  options->stereo.focal_length = cameras->focal_length();
+  options->stereo.baseline = cameras->baseline();
+  return std::nullopt;
+}
 
 std::string Help(const Flags& flags) {
   return "Usage: glint stereo [OPTION]... LEFT [RIGHT]\n\n" +
          Wrap(
-             "Finds the keypoints of both images of rectified pairs and the disparities of the left ones. LEFT and "
-             "RIGHT are one picture each or many, as for glint stream. Without RIGHT each picture has both images side "
+             "Finds the keypoints of both images of pairs and the disparities of the left ones. The pairs are "
+             "rectified, "
+             "or raw with --calibration, which gives the depths, too. LEFT and RIGHT are one picture each or many, as "
+             "for glint stream. Without RIGHT each picture has both images side "
              "by side, the left one on the left. Warnings about doubtful pairs go to standard error.",
              0) +
          flags.Help() +
@@ -72,6 +97,7 @@ std::string Help(const Flags& flags) {
          "  69 no server; 74 an output cannot be written; 130 interrupted\n"
          "\nExamples\n"
          "  glint stereo --server inproc --draw disparity.png left.png right.png\n"
+         "  glint stereo --calibration camchain.yaml --csv left/ right/\n"
          "  glint stereo --focal-length 707.1 --baseline 0.537 --csv left/ right/\n";
 }
 
@@ -135,11 +161,20 @@ int RunStereo(const std::vector<std::string>& arguments) {
   pair_flags.AddTo(command.flags(), kCsvHeader, "The left picture with its matches coloured by disparity, and a scale.",
                    false);
   AddViewFlag(command.flags(), true, &view);
-  const auto end_here = command.Parse(
-      arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] { return pair_flags.Validate(); }});
+  const auto end_here = command.Parse(arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] {
+                                                    absl::Status status = pair_flags.Validate();
+                                                    status.Update(stereo_flags.Validate());
+                                                    return status;
+                                                  }});
   if (end_here.has_value()) return *end_here;
   auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
   if (!source.ok()) return SourceError(kName, source.status());
+  client::StereoStreamOptions options;
+  options.detector = command.detector();
+  options.stereo = stereo_flags.Options();
+  options.in_flight = pair_flags.in_flight.value_or(options.in_flight);
+  command.SetCall(&options);
+  if (const auto end = SetCameras(stereo_flags.calibration, &*source, &options); end.has_value()) return *end;
 
   auto live = LiveView::Open(
       kName, view, absl::StrCat("disparities of ", command.names().front(), " on ", command.connection().server),
@@ -150,11 +185,6 @@ int RunStereo(const std::vector<std::string>& arguments) {
   const auto report = StreamReport::Open(pair_flags.Report(kName, kCsvHeader, source->rate()));
   if (!report.ok()) return OutputError(kName, report.status());
 
-  client::StereoStreamOptions options;
-  options.detector = command.detector();
-  options.stereo = stereo_flags.Options();
-  options.in_flight = pair_flags.in_flight.value_or(options.in_flight);
-  command.SetCall(&options);
   WaitingPairs waiting;
   std::set<WarningKind> warned;
   StreamRun<client::StereoStream> run([&] {

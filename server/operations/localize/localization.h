@@ -15,6 +15,7 @@
 #include "features/options.h"
 #include "lane/lane.h"
 #include "proto/location.h"
+#include "server/pixels/rectification.h"
 #include "server/schedule/frame_job.h"
 #include "slam/front_end/lane_front_end.h"
 #include "slam/geometry/stereo_camera.h"
@@ -23,8 +24,9 @@
 namespace glint {
 
 struct LocalizationOptions {
-  DetectorOptions detector;  // valid, with descriptors
-  slam::StereoCamera camera;
+  DetectorOptions detector;                            // valid, with descriptors
+  slam::StereoCamera camera;                           // of rectified images
+  std::shared_ptr<const Rectification> rectification;  // of raw images, whose camera that is; or null
   std::optional<DepthSensor> depth;  // of an RGB-D camera; then odometry.refine_rig is off and camera.rig_rotation 0
   slam::LocalizerOptions localizer;  // keyframes and points above its ranges, or what max_map_bytes holds, are cut
   int64_t max_map_bytes = 0;         // of memory

@@ -43,6 +43,7 @@ class LocalizeState final : public StreamState {
       : localization_(std::move(localization)),
         depth_(options.depth),
         camera_(options.camera.image),
+        rectification_(options.rectification),
         streams_(streams),
         metrics_(metrics) {}
   ~LocalizeState() override {
@@ -94,6 +95,7 @@ class LocalizeState final : public StreamState {
     task->time_ns = request.time_ns;
     task->depth = depth_;
     task->camera = camera_;
+    task->rectification = rectification_.get();
     const bool has_depth = depth_.has_value();
     if (has_depth && request.pair.has_right) {
       return ContradictionError("right", "is given, but the stream's camera has `depth` in its place");
@@ -118,6 +120,7 @@ class LocalizeState final : public StreamState {
   const std::unique_ptr<Localization> localization_;
   const std::optional<DepthSensor> depth_;
   const Shape camera_;
+  const std::shared_ptr<const Rectification> rectification_;
   MapSize map_size_;  // as metrics have it
   LocalizeStreams* const streams_;
   Metrics* const metrics_;
@@ -138,7 +141,8 @@ class LocalizeOperation final : public Operation {
     GLINT_ASSIGN_OR_RETURN(const auto request,
                            ParseOptions<v1::LocalizeStreamRequest>(first.pieces, ParseLocalizeStreamRequest));
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(request.options(), options()));
-    GLINT_ASSIGN_OR_RETURN(const LocalizationOptions localization, FromProto(request.options(), options()));
+    GLINT_ASSIGN_OR_RETURN(const LocalizationOptions localization,
+                           FromProto(request.options(), options(), rectifications()));
     GLINT_ASSIGN_OR_RETURN(auto made, Localization::Create(localization, threads_));
     streams_.metrics.StreamsAre(++streams_.count);
     return std::make_unique<LocalizeState>(std::move(made), localization, &streams_, metrics());

@@ -89,6 +89,25 @@ absl::StatusOr<slam::StereoCamera> CameraFromProto(const v1::StereoCamera& proto
   return camera;
 }
 
+// Of a rig: its rectified camera.
+absl::Status SetFromRig(const v1::LocalizeStreamOptions& proto, int64_t max_pixels, Rectifications* rectifications,
+                        LocalizationOptions* options) {
+  if (proto.has_camera()) return ContradictionError("camera", "is rectified, and `rig` is raw: give either");
+  if (proto.has_depth()) return ContradictionError("depth", "is given, but a rig has a right camera in its place");
+  if (proto.refine_rig() == v1::RIG_REFINEMENT_FIXED) {
+    return NotOneOfError("refine_rig", "FIXED", "ON, OFF: a rig has no rig_rotation");
+  }
+  GLINT_ASSIGN_OR_RETURN(options->rectification, rectifications->Get(proto.rig(), max_pixels));
+  const RectifiedPair& rectified = options->rectification->rectified();
+  const Camera& camera = rectified.camera;
+  options->camera.image = camera.image;
+  options->camera.focal_length = camera.fx;
+  options->camera.centre_x = camera.cx;
+  options->camera.centre_y = camera.cy;
+  options->camera.baseline = rectified.baseline;
+  return absl::OkStatus();
+}
+
 // OFF leaves the rotation out of the camera, and is the only value with depth.
 absl::Status SetRefinement(v1::RigRefinement refinement, bool has_depth, LocalizationOptions* options) {
   if (has_depth && refinement == v1::RIG_REFINEMENT_UNSPECIFIED) refinement = v1::RIG_REFINEMENT_OFF;
@@ -119,15 +138,20 @@ absl::StatusOr<slam::LocalizerMode> ModeFromProto(v1::LocalizeMode mode) {
 
 }  // namespace
 
-absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server) {
+absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server,
+                                              Rectifications* rectifications) {
   LocalizationOptions options;
   GLINT_ASSIGN_OR_RETURN(options.detector, DetectorOf(proto.detector(), MaxFeaturesPerImage(server)));
-  if (!proto.has_camera()) {
+  if (proto.has_rig()) {
+    GLINT_RETURN_IF_ERROR(SetFromRig(proto, server.lanes.max_image_pixels, rectifications, &options));
+  } else if (proto.has_camera()) {
+    GLINT_ASSIGN_OR_RETURN(options.camera, CameraFromProto(proto.camera(), proto.has_depth()));
+  } else {
     return ContradictionError("camera", "missing: pairs cannot be located without calibration");
   }
-  GLINT_ASSIGN_OR_RETURN(options.camera, CameraFromProto(proto.camera(), proto.has_depth()));
   if (const int64_t pixels = 2 * options.camera.image.pixels(); pixels > server.max_localize_pixels) {
-    return LimitError("camera", pixels, "pixels of both images", server.max_localize_pixels, "--max-localize-pixels");
+    return LimitError(proto.has_rig() ? "rig.rectify" : "camera", pixels, "pixels of both images",
+                      server.max_localize_pixels, "--max-localize-pixels");
   }
   GLINT_RETURN_IF_ERROR(SetRefinement(proto.refine_rig(), proto.has_depth(), &options));
   if (proto.has_depth()) {

@@ -9,6 +9,7 @@
 #include "server/operations/localize/localize_work.h"
 #include "server/operations/localize/map_directory.h"
 #include "server/wire/convert.h"
+#include "server/wire/stereo_rig.h"
 
 namespace glint {
 
@@ -16,8 +17,9 @@ namespace glint {
 inline constexpr size_t kMaxMapRequestBytes = 4096;
 
 // The options of a stream's first message, which are valid but for the ranges of the camera. INVALID_ARGUMENT and
-// RESOURCE_EXHAUSTED name the field.
-absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server);
+// RESOURCE_EXHAUSTED name the field. The rectification of a rig is one of `rectifications`.
+absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server,
+                                              Rectifications* rectifications);
 
 // What the get_map, save_map or load_map of a LocalizeStreamRequest asks for, and the file that is meant. Errors of
 // `maps`, and INVALID_ARGUMENT for what is no such message.

@@ -39,6 +39,8 @@ void CheckLocalizeOptions(WireReader* in) {
       case BytesTag(8):
       case BytesTag(9):
         return in->Message([in](uint32_t field) { in->Unknown(field); });  // depth, gray_range
+      case BytesTag(10):
+        return CheckStereoRig(in);
       default:
         in->Unknown(tag);
     }

@@ -5,6 +5,7 @@
 #include "glint/v1/localization.pb.h"
 #include "server/base/allocations.h"
 #include "server/wire/envelope_reply.h"
+#include "server/wire/stereo_rig.h"
 
 namespace glint {
 namespace {
@@ -88,6 +89,9 @@ grpc::Slice SerializeLocalizeReply(uint64_t frame_id, const LocalizeTask& task) 
     case LocalizeTask::Kind::kTrack:
     case LocalizeTask::Kind::kRelocalize:
       ToProto(*task.location, response.mutable_location());
+      if (task.rectification != nullptr) {
+        ToProto(task.rectification->rectified(), response.mutable_location()->mutable_rectified());
+      }
       break;
     case LocalizeTask::Kind::kRead:
       ToProto(*task.part, response.mutable_map());

@@ -72,6 +72,9 @@ absl::StatusOr<CameraView> ViewOfPair(const LaneContext& context, const Localize
     view.depth = *depth;
   } else {
     GLINT_ASSIGN_OR_RETURN(pair, DecodeImagePair(context, task.left, task.right, job));
+    if (task.rectification != nullptr) {
+      GLINT_RETURN_IF_ERROR(RectifyImagePair(context, *task.rectification, &pair));
+    }
   }
   const int64_t copy_at = MonotonicNs();
   view.left = ViewOf(pair.left, &scratch.left);

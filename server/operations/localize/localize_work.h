@@ -10,6 +10,7 @@
 #include "server/operations/localize/localization.h"
 #include "server/operations/localize/map_directory.h"
 #include "server/pixels/image_source.h"
+#include "server/pixels/rectification.h"
 #include "server/schedule/lane_context.h"
 
 namespace glint {
@@ -23,10 +24,11 @@ struct LocalizeTask {
   ImageSource left;
   ImageSource right;                 // kNone: the left one has both images; or depths, of the camera's shape
   std::optional<DepthSensor> depth;  // then
-  Shape camera;
-  int64_t time_ns = 0;  // of capture
-  MapPosition from;     // of kRead
-  std::string file;     // of kSave and kLoad
+  Shape camera;                      // of depths
+  const Rectification* rectification = nullptr;  // of raw images; null: they are rectified
+  int64_t time_ns = 0;                           // of capture
+  MapPosition from;                              // of kRead
+  std::string file;                              // of kSave and kLoad
 
   // What was found, in memory of the lane.
   const Location* location = nullptr;  // of a pair

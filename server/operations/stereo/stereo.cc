@@ -1,6 +1,9 @@
 #include "server/operations/stereo/stereo.h"
 
 #include <limits>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "features/error.h"
 #include "features/status_macros.h"
@@ -10,6 +13,7 @@
 #include "server/operations/stereo/stereo_work.h"
 #include "server/wire/first_message.h"
 #include "server/wire/match_pairs.h"
+#include "server/wire/stereo_rig.h"
 
 namespace glint {
 namespace {
@@ -45,9 +49,16 @@ struct StereoPayload final : Payload {
 
 class StereoState final : public StreamState {
  public:
-  StereoState(const DetectorOptions& detector, const StereoCriteria& criteria, prometheus::Histogram* match_seconds,
+  // `rectification`: of raw images, or null.
+  StereoState(const DetectorOptions& detector, const StereoCriteria& criteria,
+              std::shared_ptr<const Rectification> rectification, prometheus::Histogram* match_seconds,
               Metrics* metrics)
-      : detector_(detector), criteria_(criteria), match_seconds_(match_seconds), metrics_(metrics) {}
+      : detector_(detector),
+        criteria_(criteria),
+        rectification_(std::move(rectification)),
+        rectified_(rectification_ == nullptr ? "" : SerializeRectified(rectification_->rectified())),
+        match_seconds_(match_seconds),
+        metrics_(metrics) {}
 
   const WireEnvelope* Read(decode::Pieces message, FrameJob* job) override {
     WireStereoStreamRequest& request = PayloadOf(job)->request;
@@ -59,6 +70,7 @@ class StereoState final : public StreamState {
     StereoTask& task = PayloadOf(job)->task;
     task.detector = detector_;
     task.criteria = criteria_;
+    task.rectification = rectification_.get();
     task.left_time_ns = request.left_time_ns;
     task.right_time_ns = request.right_time_ns;
     job->pixels = MatchPixels(detector_.max_features, detector_.max_features);
@@ -73,7 +85,7 @@ class StereoState final : public StreamState {
   }
 
   grpc::Slice Reply(const FrameJob& job) override {
-    return SerializeStereoReply(job.id, PayloadOf(&job)->task, job.warnings);
+    return SerializeStereoReply(job.id, PayloadOf(&job)->task, rectified_, job.warnings);
   }
   void Answered(const FrameJob& job) override { match_seconds_->Observe(metric::Seconds(job.times.match_ns)); }
 
@@ -82,6 +94,8 @@ class StereoState final : public StreamState {
 
   const DetectorOptions detector_;
   const StereoCriteria criteria_;
+  const std::shared_ptr<const Rectification> rectification_;
+  const std::string rectified_;  // its camera, serialized
   prometheus::Histogram* const match_seconds_;
   Metrics* const metrics_;
 };
@@ -105,9 +119,18 @@ class StereoOperation final : public Operation {
     }
     GLINT_RETURN_IF_ERROR(CheckMatchPairs("detector.max_features", detector.max_features, detector.max_features,
                                           kRbriefBytes, options().max_match_pairs));
-    const auto criteria = CriteriaFromProto(proto.stereo());
+    auto criteria = CriteriaFromProto(proto.stereo());
     if (!criteria.ok()) return WithField("stereo", criteria.status());
-    return std::make_unique<StereoState>(detector, *criteria, match_seconds_, metrics());
+    std::shared_ptr<const Rectification> rectification;
+    if (proto.has_rig()) {
+      if (criteria->options.focal_length != 0) {
+        return ContradictionError("stereo.focal_length", "is the rectified camera's, of `rig`: give either");
+      }
+      GLINT_ASSIGN_OR_RETURN(rectification, rectifications()->Get(proto.rig(), options().lanes.max_image_pixels));
+      criteria->options.focal_length = rectification->rectified().camera.fx;
+      criteria->options.baseline = rectification->rectified().baseline;
+    }
+    return std::make_unique<StereoState>(detector, *criteria, std::move(rectification), match_seconds_, metrics());
   }
 
  private:

@@ -24,7 +24,7 @@ bool ParseStereoStreamRequest(decode::Pieces message, WireStereoStreamRequest* r
     switch (tag) {
       case BytesTag(1):
         request->content = WireContent::kOptions;
-        CheckOperationOptions(&in, 7);
+        CheckOperationOptions(&in, 7, 8);
         break;
       case BytesTag(2):
         if (request->content != WireContent::kFrame) *request = WireStereoStreamRequest();

@@ -10,6 +10,7 @@
 #include "glint/v1/matching.pb.h"
 #include "server/wire/envelope_reply.h"
 #include "server/wire/reply_writer.h"
+#include "server/wire/stereo_rig.h"
 
 namespace glint {
 namespace {
@@ -116,17 +117,18 @@ float MedianDisparity(const StereoResult& result) {
 // A serialized glint.v1.StereoResult.
 class StereoResultWriter {
  public:
-  // `images`: warnings about the images alone.
-  StereoResultWriter(const StereoTask& found, const std::vector<Warning>& images)
+  // `rectified`, `images`: as in SerializeStereoReply().
+  StereoResultWriter(const StereoTask& found, absl::string_view rectified, const std::vector<Warning>& images)
       : left_(*found.left),
         matches_(*found.matches, found.criteria.options.focal_length > 0),
         rights_(static_cast<uint64_t>(found.rights)),
         warnings_(SerializeWarnings(v1::StereoResult::kWarningsFieldNumber, images) +
                   SerializeWarnings(
                       v1::StereoResult::kWarningsFieldNumber,
-                      WarningsOf(found, found.matches->checks, static_cast<int>(found.left->count()), found.rights))) {}
+                      WarningsOf(found, found.matches->checks, static_cast<int>(found.left->count()), found.rights))),
+        rectified_(rectified) {}
   size_t size() const {
-    return MessageSize(left_) + MessageSize(matches_) + VarintFieldSize(rights_) + warnings_.size();
+    return MessageSize(left_) + MessageSize(matches_) + VarintFieldSize(rights_) + warnings_.size() + rectified_.size();
   }
   void Write(Writer* out) const {
     using R = v1::StereoResult;
@@ -134,6 +136,7 @@ class StereoResultWriter {
     WriteMessage(R::kMatchesFieldNumber, matches_, out);
     out->VarintField(R::kRightKeypointsFieldNumber, rights_);
     out->Raw(warnings_.data(), warnings_.size());
+    out->Raw(rectified_.data(), rectified_.size());
   }
 
  private:
@@ -141,6 +144,7 @@ class StereoResultWriter {
   const StereoMatchesWriter matches_;
   const uint64_t rights_;
   const std::string warnings_;  // serialized
+  const absl::string_view rectified_;
 };
 
 }  // namespace
@@ -192,9 +196,16 @@ std::vector<Warning> WarningsOf(const StereoTask& task, const StereoChecks& chec
   return warnings;
 }
 
-grpc::Slice SerializeStereoReply(uint64_t frame_id, const StereoTask& task, const std::vector<Warning>& images) {
+std::string SerializeRectified(const RectifiedPair& rectified) {
+  v1::StereoResult result;
+  ToProto(rectified, result.mutable_rectified());
+  return result.SerializeAsString();
+}
+
+grpc::Slice SerializeStereoReply(uint64_t frame_id, const StereoTask& task, absl::string_view rectified,
+                                 const std::vector<Warning>& images) {
   using Response = v1::StereoStreamResponse;
-  return SerializeAnswer<Response>(frame_id, Response::kResultFieldNumber, StereoResultWriter(task, images));
+  return SerializeAnswer<Response>(frame_id, Response::kResultFieldNumber, StereoResultWriter(task, rectified, images));
 }
 
 }  // namespace glint

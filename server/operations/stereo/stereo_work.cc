@@ -9,7 +9,10 @@ namespace glint {
 
 absl::Status RunStereo(const LaneContext& context, StereoTask* task, FrameJob* job) {
   const int64_t start = MonotonicNs();
-  GLINT_ASSIGN_OR_RETURN(const ImagePairPixels pair, DecodeImagePair(context, task->pair.left, task->pair.right, job));
+  GLINT_ASSIGN_OR_RETURN(ImagePairPixels pair, DecodeImagePair(context, task->pair.left, task->pair.right, job));
+  if (task->rectification != nullptr) {
+    GLINT_RETURN_IF_ERROR(RectifyImagePair(context, *task->rectification, &pair));
+  }
   GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
   const int64_t run_at = MonotonicNs();
   job->times.decode_ns = run_at - start;

@@ -8,6 +8,7 @@
 #include "features/options.h"
 #include "features/stereo.h"
 #include "features/types.h"
+#include "server/pixels/rectification.h"
 #include "server/schedule/lane_context.h"
 #include "server/wire/convert.h"
 
@@ -22,7 +23,8 @@ struct StereoTask {
   DetectorOptions detector;  // valid, with descriptors
   StereoCriteria criteria;
   ImagePairSources pair;
-  int64_t left_time_ns = 0, right_time_ns = 0;  // of capture; 0: unknown
+  const Rectification* rectification = nullptr;  // of raw images; null: they are rectified
+  int64_t left_time_ns = 0, right_time_ns = 0;   // of capture; 0: unknown
 
   // Results, in the lane's memory.
   const Features* left = nullptr;
@@ -30,7 +32,7 @@ struct StereoTask {
   const StereoResult* matches = nullptr;
 };
 
-// Runs the pair. RESOURCE_EXHAUSTED: both images together have more than the context's `max_pixels`.
+// Runs the pair. Errors of DecodeImagePair() and RectifyImagePair().
 absl::Status RunStereo(const LaneContext& context, StereoTask* task, FrameJob* job);
 
 }  // namespace glint

@@ -44,6 +44,33 @@ void SetProjections(Input* input, double focal, double centre_x, double centre_y
   if (which % 16 == 5) camera->mutable_left_projection()->RemoveLast();
 }
 
+// Of raw images, mostly in place of the camera.
+void SetRig(Input* input, v1::LocalizeStreamOptions* options) {
+  const slam::StereoCamera usual = StereoTexture::Camera();
+  v1::StereoRig* const rig = options->mutable_rig();
+  for (v1::Camera* const camera : {rig->mutable_left(), rig->mutable_right()}) {
+    camera->set_width(static_cast<uint32_t>(usual.image.width));
+    camera->set_height(static_cast<uint32_t>(usual.image.height));
+    camera->set_fx(Double(input, usual.focal_length));
+    camera->set_fy(usual.focal_length);
+    camera->set_cx(usual.centre_x);
+    camera->set_cy(Double(input, usual.centre_y));
+    const auto lens = input->Number<uint8_t>();
+    if (lens % 4 == 1) camera->mutable_radial_tangential()->set_k1(Double(input, -0.1));
+    if (lens % 4 == 2) camera->mutable_kannala_brandt()->set_k2(Double(input, 0.01));
+    if (lens % 4 == 3) camera->mutable_double_sphere()->set_xi(Double(input, -0.2));
+  }
+  const auto which = input->Number<uint8_t>();
+  v1::RigidTransform* const transform = rig->mutable_right_from_left();
+  for (int i = 0; i < 9 && (which & 1) != 0; ++i) transform->add_rotation(Double(input, i % 4 == 0 ? 1 : 0));
+  transform->set_x(Double(input, -usual.baseline));
+  if ((which & 2) != 0) rig->mutable_rectify()->set_width(input->Number<uint8_t>());
+  if ((which & 2) != 0) rig->mutable_rectify()->set_height(input->Number<uint8_t>());
+  if ((which & 4) != 0) rig->mutable_rectify()->set_focal_length(Double(input, usual.focal_length));
+  if ((which & 8) != 0) rig->mutable_rectify()->set_max_field(Double(input, 90));
+  if ((which & 48) != 0) options->clear_camera();
+}
+
 void SetOptions(Input* input, v1::LocalizeStreamOptions* options) {
   const auto which = input->Number<uint16_t>();
   v1::DetectorOptions* const detector = options->mutable_detector();
@@ -71,6 +98,7 @@ void SetOptions(Input* input, v1::LocalizeStreamOptions* options) {
   options->set_overload_policy(static_cast<v1::OverloadPolicy>(which >> 10 & 7));
   if ((which & 1 << 13) != 0) options->set_max_in_flight(input->Number<uint8_t>() % 6);
   if ((which & 1 << 14) != 0) options->set_max_age_ns(input->Number<int32_t>());
+  if (unusual && input->Number<uint8_t>() % 4 == 0) return SetRig(input, options);
   if ((which & 1 << 15) == 0) return;
   v1::DepthCamera* const depth = options->mutable_depth();
   depth->set_unit(Double(input, 0.001));

@@ -1,0 +1,374 @@
+// Settings of ORB-SLAM2 and ORB-SLAM3. Camera.bf is the rectified focal length times the baseline. Stereo.T_c1_c2 takes
+// points of the second camera to the first, Tlr of the right to the left, Tbc and IMU.T_b_c1 of the camera to the
+// inertial sensor.
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "calibration/fields.h"
+#include "calibration/formats/formats.h"
+#include "calibration/formats/matrices.h"
+#include "features/error.h"
+#include "features/status_macros.h"
+
+namespace glint::calibration {
+namespace {
+
+constexpr char kFisheyeType[] = "KannalaBrandt8";
+constexpr char kPinholeType[] = "PinHole";
+constexpr char kRectifiedType[] = "Rectified";
+
+bool HasKey(const Source& source, absl::string_view key) { return source.root.Find(key) != nullptr; }
+
+bool HasKeyOf(const Source& source, absl::string_view start) {
+  return std::any_of(source.root.children.begin(), source.root.children.end(),
+                     [&](const Node& node) { return absl::StartsWith(node.name, start); });
+}
+
+bool IsOrbSlam3(const Source& source) { return HasKeyOf(source, "Camera1."); }
+
+// OpenVSLAM's settings have keys of the same form beside some of their own.
+bool IsOrbSlam2(const Source& source) {
+  const bool is_openvslam =
+      HasKey(source, "Camera.model") || HasKey(source, "Camera.setup") || HasKey(source, "Camera.focal_x_baseline");
+  return !is_openvslam && !IsOrbSlam3(source) && (HasKeyOf(source, "Camera.") || HasKeyOf(source, "LEFT."));
+}
+
+absl::StatusOr<Shape> OrbSlamImage(const Source& source, const std::string& prefix) {
+  const std::string width = prefix + "width", height = prefix + "height";
+  if (!HasKey(source, width) && !HasKey(source, height)) return Shape{};
+  GLINT_ASSIGN_OR_RETURN(const double w, Number(source, source.root, width));
+  GLINT_ASSIGN_OR_RETURN(const double h, Number(source, source.root, height));
+  return ImageSize(source, width, w, h);
+}
+
+absl::StatusOr<std::string> OrbSlamType(const Source& source) {
+  const std::string type = Text(source.root, "Camera.type");
+  for (const char* known : {kPinholeType, kRectifiedType, kFisheyeType}) {
+    if (absl::EqualsIgnoreCase(type, known)) return std::string(known);
+  }
+  if (type.empty()) return std::string(kPinholeType);
+  return FieldError(
+      source, "Camera.type",
+      absl::StrCat("'", Echo(type), "' is not one of ", kPinholeType, ", ", kRectifiedType, ", ", kFisheyeType));
+}
+
+// Of keys with a prefix: "Camera1.fx".
+absl::StatusOr<Camera> OrbSlamCamera(const Source& source, const std::string& prefix, const std::string& type) {
+  std::vector<double> k(9, 0.0), d;
+  k[8] = 1;
+  for (const auto& [at, name] : {std::pair(0, "fx"), {4, "fy"}, {2, "cx"}, {5, "cy"}}) {
+    GLINT_ASSIGN_OR_RETURN(k[at], Number(source, source.root, absl::StrCat(prefix, name)));
+  }
+  Camera camera;
+  GLINT_RETURN_IF_ERROR(SetIntrinsics(source, absl::StrCat(prefix, "fx"), k, &camera));
+  GLINT_ASSIGN_OR_RETURN(camera.image, OrbSlamImage(source, "Camera."));
+  if (type == kRectifiedType) return camera;
+  const bool is_fisheye = type == kFisheyeType;
+  const std::vector<const char*> names = is_fisheye ? std::vector<const char*>{"k1", "k2", "k3", "k4"}
+                                                    : std::vector<const char*>{"k1", "k2", "p1", "p2", "k3"};
+  for (const char* name : names) {
+    d.emplace_back();
+    const std::string key = absl::StrCat(prefix, name);
+    GLINT_ASSIGN_OR_RETURN(d.back(),
+                           is_fisheye ? Number(source, source.root, key) : NumberOr(source, source.root, key, 0));
+  }
+  const std::string field = absl::StrCat(prefix, "k1");
+  GLINT_RETURN_IF_ERROR(is_fisheye ? SetFisheyeLens(source, field, d, &camera)
+                                   : SetOpenCvLens(source, field, d, &camera));
+  return camera;
+}
+
+RigCamera* AddOrbSlamEye(const char* name, const Camera& camera, Rig* rig) {
+  RigCamera& eye = rig->cameras.emplace_back();
+  eye.name = name;
+  eye.camera = camera;
+  return &eye;
+}
+
+// Sets the inertial sensor if the file has its pose under `key`: the sensor from the camera.
+absl::Status AddOrbSlamImu(const Source& source, const std::string& key, const RigidTransform& rig_from_camera,
+                           Rig* rig) {
+  if (!HasKey(source, key)) return absl::OkStatus();
+  GLINT_ASSIGN_OR_RETURN(const auto numbers, Numbers(source, source.root, key, 0));
+  GLINT_ASSIGN_OR_RETURN(const RigidTransform imu_from_camera, Transform(source, key, numbers));
+  RigImu imu;
+  imu.rig_from_imu = rig_from_camera * imu_from_camera.Inverse();
+  const std::pair<const char*, double*> values[] = {{"IMU.Frequency", &imu.rate_hz},
+                                                    {"IMU.NoiseGyro", &imu.gyroscope_noise_density},
+                                                    {"IMU.GyroWalk", &imu.gyroscope_random_walk},
+                                                    {"IMU.NoiseAcc", &imu.accelerometer_noise_density},
+                                                    {"IMU.AccWalk", &imu.accelerometer_random_walk}};
+  for (const auto& [name, value] : values) {
+    GLINT_ASSIGN_OR_RETURN(*value, NumberOr(source, source.root, name, 0));
+  }
+  rig->imu = imu;
+  return absl::OkStatus();
+}
+
+// A camera of raw images, and how ORB-SLAM2 rectifies them: "LEFT.K".
+absl::Status AddOrbSlamRaw(const Source& source, const std::string& side, const char* name, Rig* rig) {
+  const auto key = [&](const char* matrix) { return absl::StrCat(side, ".", matrix); };
+  RigCamera& eye = *AddOrbSlamEye(name, {}, rig);
+  GLINT_ASSIGN_OR_RETURN(const auto k, Numbers(source, source.root, key("K"), 0));
+  GLINT_RETURN_IF_ERROR(SetIntrinsics(source, key("K"), k, &eye.camera));
+  GLINT_ASSIGN_OR_RETURN(const auto d, Numbers(source, source.root, key("D"), 0));
+  GLINT_RETURN_IF_ERROR(SetOpenCvLens(source, key("D"), d, &eye.camera));
+  GLINT_ASSIGN_OR_RETURN(const auto r, Numbers(source, source.root, key("R"), 0));
+  GLINT_ASSIGN_OR_RETURN(const auto p, Numbers(source, source.root, key("P"), 0));
+  GLINT_RETURN_IF_ERROR(SetRectification(source, key("R"), r, key("P"), p, &eye));
+  GLINT_ASSIGN_OR_RETURN(eye.camera.image, OrbSlamImage(source, side + "."));
+  if (eye.camera.image.width > 0) return absl::OkStatus();
+  GLINT_ASSIGN_OR_RETURN(eye.camera.image, OrbSlamImage(source, "Camera."));
+  return absl::OkStatus();
+}
+
+void WarnIfDiffers(const Source& source, const std::string& key, double value, absl::string_view other,
+                   double other_value, std::vector<std::string>* warnings) {
+  if (!Differ(value, other_value)) return;
+  warnings->push_back(FieldWarning(
+      source, key, absl::StrCat(value, " differs from the ", other_value, " of ", other, ", which is taken")));
+}
+
+// LEFT.* and RIGHT.*; what Camera.* repeats must agree.
+absl::Status ReadOrbSlamRawPair(const Source& source, Calibration* calibration) {
+  Rig& rig = calibration->rig;
+  GLINT_RETURN_IF_ERROR(AddOrbSlamRaw(source, "LEFT", "left", &rig));
+  GLINT_RETURN_IF_ERROR(AddOrbSlamRaw(source, "RIGHT", "right", &rig));
+  const RigidTransform right_from_left = RightFromLeft(rig.cameras[0], rig.cameras[1]);
+  if (right_from_left.translation.norm() == 0) {
+    return FieldError(source, "RIGHT.P", "has no translation: the baseline is not known");
+  }
+  rig.cameras[1].rig_from_camera = right_from_left.Inverse();
+  const auto& p = *rig.cameras[0].projection;
+  const double bf = -(*rig.cameras[1].projection)(0, 3);
+  const std::tuple<const char*, const char*, double> repeated[] = {{"Camera.fx", "LEFT.P", p(0, 0)},
+                                                                   {"Camera.cx", "LEFT.P", p(0, 2)},
+                                                                   {"Camera.cy", "LEFT.P", p(1, 2)},
+                                                                   {"Camera.bf", "RIGHT.P", bf}};
+  for (const auto& [key, other, value] : repeated) {
+    GLINT_ASSIGN_OR_RETURN(const double found, NumberOr(source, source.root, key, value));
+    WarnIfDiffers(source, key, found, other, value, &calibration->warnings);
+  }
+  // Tbc is of the rectified left camera.
+  return AddOrbSlamImu(source, "Tbc", {rig.cameras[0].rectified_from_camera->transpose(), Eigen::Vector3d::Zero()},
+                       &rig);
+}
+
+// Two fisheye lenses of ORB-SLAM3 before 1.0: Camera.*, Camera2.* and Tlr.
+absl::Status ReadOrbSlamFisheyePair(const Source& source, const Camera& left, const std::string& type,
+                                    Calibration* calibration) {
+  GLINT_ASSIGN_OR_RETURN(const Camera right, OrbSlamCamera(source, "Camera2.", type));
+  GLINT_ASSIGN_OR_RETURN(const auto numbers, Numbers(source, source.root, "Tlr", 0));
+  GLINT_ASSIGN_OR_RETURN(const RigidTransform left_from_right, Transform(source, "Tlr", numbers));
+  AddOrbSlamEye("left", left, &calibration->rig);
+  AddOrbSlamEye("right", right, &calibration->rig)->rig_from_camera = left_from_right;
+  const double bf = left.fx * left_from_right.translation.norm();
+  GLINT_ASSIGN_OR_RETURN(const double found, NumberOr(source, source.root, "Camera.bf", bf));
+  if (std::abs(found - bf) > 0.01 * bf) {
+    WarnIfDiffers(source, "Camera.bf", found, "Camera.fx and Tlr", bf, &calibration->warnings);
+  }
+  return absl::OkStatus();
+}
+
+// A depth camera's bf is that of no second camera. Its files say how depths are scaled, or have a lens's coefficients;
+// the images of a pair are rectified.
+bool IsOrbSlamDepth(const Source& source, const Camera& camera) {
+  const auto factor = NumberOr(source, source.root, "DepthMapFactor", 0);
+  return !factor.ok() || *factor > 1 || (*factor > 0 && camera.model != CameraModel::kPinhole);
+}
+
+absl::Status ReadOrbSlamRectified(const Source& source, Camera camera, Calibration* calibration) {
+  GLINT_ASSIGN_OR_RETURN(const double bf, Number(source, source.root, "Camera.bf"));
+  if (!(bf > 0)) return FieldError(source, "Camera.bf", absl::StrCat(bf, " is not above 0"));
+  if (camera.model != CameraModel::kPinhole) {
+    calibration->warnings.push_back(
+        FieldWarning(source, "Camera.k1",
+                     "the lens's coefficients are left out: the images of Camera.bf are rectified (a depth camera's "
+                     "file has DepthMapFactor, raw images have LEFT.K and RIGHT.K)"));
+    camera.model = CameraModel::kPinhole;
+    camera.lens = {};
+  }
+  calibration->rig = RectifiedRig(camera, bf / camera.fx);
+  return absl::OkStatus();
+}
+
+absl::Status CheckOneFile(absl::Span<const Source> sources) {
+  if (sources.size() == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(sources[0].path, " and ", sources[1].path, " have a whole rig each: name one of them"));
+}
+
+absl::StatusOr<Calibration> ReadOrbSlam2(absl::Span<const Source> sources, const ReadOptions& /*options*/) {
+  GLINT_RETURN_IF_ERROR(CheckOneFile(sources));
+  const Source& source = sources[0];
+  Calibration calibration;
+  if (HasKey(source, "LEFT.K")) {
+    GLINT_RETURN_IF_ERROR(ReadOrbSlamRawPair(source, &calibration));
+    FindWhetherRectified(&calibration);
+    return calibration;
+  }
+  GLINT_ASSIGN_OR_RETURN(const std::string type, OrbSlamType(source));
+  GLINT_ASSIGN_OR_RETURN(const Camera camera, OrbSlamCamera(source, "Camera.", type));
+  const bool has_bf = HasKey(source, "Camera.bf") && !IsOrbSlamDepth(source, camera);
+  if (HasKey(source, "Tlr") || HasKey(source, "Camera2.fx") || (has_bf && type == kFisheyeType)) {
+    GLINT_RETURN_IF_ERROR(ReadOrbSlamFisheyePair(source, camera, type, &calibration));
+  } else if (has_bf) {
+    GLINT_RETURN_IF_ERROR(ReadOrbSlamRectified(source, camera, &calibration));
+  } else {
+    AddOrbSlamEye("camera", camera, &calibration.rig);
+  }
+  GLINT_RETURN_IF_ERROR(AddOrbSlamImu(source, "Tbc", {}, &calibration.rig));
+  FindWhetherRectified(&calibration);
+  return calibration;
+}
+
+absl::StatusOr<Calibration> ReadOrbSlam3(absl::Span<const Source> sources, const ReadOptions& /*options*/) {
+  GLINT_RETURN_IF_ERROR(CheckOneFile(sources));
+  const Source& source = sources[0];
+  Calibration calibration;
+  Rig& rig = calibration.rig;
+  GLINT_ASSIGN_OR_RETURN(const std::string type, OrbSlamType(source));
+  GLINT_ASSIGN_OR_RETURN(const Camera left, OrbSlamCamera(source, "Camera1.", type));
+  const char* const kPose = "Stereo.T_c1_c2";
+  const bool is_depth = type != kRectifiedType && HasKey(source, "RGBD.DepthMapFactor");
+  if (HasKeyOf(source, "Camera2.") || HasKey(source, kPose)) {
+    GLINT_ASSIGN_OR_RETURN(const Camera right, OrbSlamCamera(source, "Camera2.", type));
+    GLINT_ASSIGN_OR_RETURN(const auto numbers, Numbers(source, source.root, kPose, 0));
+    GLINT_ASSIGN_OR_RETURN(const RigidTransform left_from_right, Transform(source, kPose, numbers));
+    AddOrbSlamEye("Camera1", left, &rig);
+    AddOrbSlamEye("Camera2", right, &rig)->rig_from_camera = left_from_right;
+  } else if (HasKey(source, "Stereo.b") && !is_depth) {
+    GLINT_ASSIGN_OR_RETURN(const double baseline, Number(source, source.root, "Stereo.b"));
+    if (!(baseline > 0)) return FieldError(source, "Stereo.b", absl::StrCat(baseline, " is not above 0"));
+    if (left.model != CameraModel::kPinhole) {
+      return FieldError(source, "Camera2.fx",
+                        "is missing: a lens's coefficients beside Stereo.b; images that are "
+                        "rectified have Camera.type Rectified");
+    }
+    rig = RectifiedRig(left, baseline);
+  } else {
+    AddOrbSlamEye("Camera1", left, &rig);
+  }
+  GLINT_RETURN_IF_ERROR(AddOrbSlamImu(source, "IMU.T_b_c1", {}, &rig));
+  FindWhetherRectified(&calibration);
+  return calibration;
+}
+
+// What ORB-SLAM asks of its settings beside a calibration.
+constexpr char kOrbSlamRest[] = R"(
+# Not of the calibration:
+Camera.fps: 20
+Camera.RGB: 1
+ORBextractor.nFeatures: 1200
+ORBextractor.scaleFactor: 1.2
+ORBextractor.nLevels: 8
+ORBextractor.iniThFAST: 20
+ORBextractor.minThFAST: 7
+)";
+
+absl::Status CheckOrbSlamRig(const Rig& rig, const char* program) {
+  if (rig.cameras.empty() || rig.cameras.size() > 2) {
+    return absl::InvalidArgumentError(absl::StrCat("cameras: ", program, " has one or two, not ", rig.cameras.size()));
+  }
+  return absl::OkStatus();
+}
+
+std::string OrbSlamImageText(const Shape& image) {
+  if (image.width == 0) return "";
+  return absl::StrCat("Camera.width: ", image.width, "\nCamera.height: ", image.height, "\n");
+}
+
+std::string OrbSlamValues(absl::string_view prefix, const std::vector<std::pair<const char*, double>>& values) {
+  std::string text;
+  for (const auto& [name, value] : values) {
+    absl::StrAppend(&text, prefix, name, ": ", NumbersText(&value, 1), "\n");
+  }
+  return text;
+}
+
+// Camera1.* or Camera.*.
+std::string OrbSlamCameraText(const std::string& prefix, const Camera& c) {
+  std::string text = OrbSlamValues(prefix, {{"fx", c.fx}, {"fy", c.fy}, {"cx", c.cx}, {"cy", c.cy}});
+  const auto& k = c.lens;
+  if (c.model == CameraModel::kKannalaBrandt) {
+    return text + OrbSlamValues(prefix, {{"k1", k[0]}, {"k2", k[1]}, {"k3", k[2]}, {"k4", k[3]}});
+  }
+  text += OrbSlamValues(prefix, {{"k1", k[0]}, {"k2", k[1]}, {"p1", k[2]}, {"p2", k[3]}});
+  return k[4] == 0 ? text : text + OrbSlamValues(prefix, {{"k3", k[4]}});
+}
+
+std::string OrbSlamImuText(const Rig& rig) {
+  const RigImu& imu = *rig.imu;
+  std::string text = MatrixText("IMU.T_b_c1", MatrixOf(imu.rig_from_imu.Inverse() * rig.cameras[0].rig_from_camera));
+  const std::vector<std::pair<const char*, double>> values = {{"NoiseGyro", imu.gyroscope_noise_density},
+                                                              {"NoiseAcc", imu.accelerometer_noise_density},
+                                                              {"GyroWalk", imu.gyroscope_random_walk},
+                                                              {"AccWalk", imu.accelerometer_random_walk},
+                                                              {"Frequency", imu.rate_hz}};
+  for (const auto& value : values) {
+    if (value.second != 0) text += OrbSlamValues("IMU.", {value});
+  }
+  return text;
+}
+
+absl::StatusOr<std::vector<NamedText>> WriteOrbSlam3(const Calibration& calibration) {
+  const Rig& rig = calibration.rig;
+  GLINT_RETURN_IF_ERROR(CheckOrbSlamRig(rig, "ORB-SLAM3"));
+  const CameraModel model = rig.cameras[0].camera.model;
+  const bool is_fisheye = model == CameraModel::kKannalaBrandt;
+  std::string text = absl::StrCat("%YAML:1.0\n---\nFile.version: \"1.0\"\nCamera.type: \"",
+                                  is_fisheye ? kFisheyeType : kPinholeType, "\"\n");
+  for (size_t eye = 0; eye < rig.cameras.size(); ++eye) {
+    const Camera& camera = rig.cameras[eye].camera;
+    const bool known = camera.model == CameraModel::kPinhole || camera.model == CameraModel::kRadialTangential ||
+                       camera.model == CameraModel::kKannalaBrandt;
+    if (!known || (camera.model == CameraModel::kKannalaBrandt) != is_fisheye ||
+        !(camera.image == rig.cameras[0].camera.image)) {
+      return absl::InvalidArgumentError(absl::StrCat("camera ", rig.cameras[eye].name,
+                                                     ": ORB-SLAM3 has radial-tangential or Kannala-Brandt lenses, both "
+                                                     "of one kind and image size"));
+    }
+    absl::StrAppend(&text, OrbSlamCameraText(absl::StrCat("Camera", eye + 1, "."), camera));
+  }
+  absl::StrAppend(&text, OrbSlamImageText(rig.cameras[0].camera.image));
+  if (rig.cameras.size() == 2) {
+    absl::StrAppend(&text, MatrixText("Stereo.T_c1_c2", MatrixOf(RightFromLeft(rig).Inverse())),
+                    "Stereo.ThDepth: 40.0\n");
+  }
+  if (rig.imu.has_value()) absl::StrAppend(&text, OrbSlamImuText(rig));
+  return std::vector<NamedText>{{"orbslam3.yaml", absl::StrCat(text, kOrbSlamRest)}};
+}
+
+absl::StatusOr<std::vector<NamedText>> WriteOrbSlam2(const Calibration& calibration) {
+  const Rig& rig = calibration.rig;
+  GLINT_RETURN_IF_ERROR(CheckOrbSlamRig(rig, "ORB-SLAM2"));
+  const Camera& camera = rig.cameras[0].camera;
+  const bool is_pair = rig.cameras.size() == 2;
+  const Camera& last = rig.cameras.back().camera;
+  if (is_pair && (!calibration.rectified || camera.cx != last.cx)) {
+    return absl::InvalidArgumentError("cameras: Glint writes rectified pairs of one centre for ORB-SLAM2");
+  }
+  if (camera.model != CameraModel::kPinhole && camera.model != CameraModel::kRadialTangential) {
+    return absl::InvalidArgumentError(absl::StrCat("lens: ORB-SLAM2 has no model ", NameOf(camera.model)));
+  }
+  std::string text = "%YAML:1.0\n---\n" + OrbSlamCameraText("Camera.", camera) + OrbSlamImageText(camera.image);
+  if (is_pair) {
+    text += OrbSlamValues("", {{"Camera.bf", -camera.fx * RightFromLeft(rig).translation.x()}, {"ThDepth", 40}});
+  }
+  return std::vector<NamedText>{{"orbslam2.yaml", text + kOrbSlamRest}};
+}
+
+}  // namespace
+
+const Format kOrbSlam2 = {"orbslam2", "ORB-SLAM2, or ORB-SLAM3 before 1.0", IsOrbSlam2, ReadOrbSlam2, WriteOrbSlam2};
+const Format kOrbSlam = {"orbslam3", "ORB-SLAM3 1.0", IsOrbSlam3, ReadOrbSlam3, WriteOrbSlam3};
+
+}  // namespace glint::calibration

@@ -1,0 +1,102 @@
+#include "client/rig_wire.h"
+
+#include "absl/status/status.h"
+
+namespace glint::client {
+namespace {
+
+using Numbers = google::protobuf::RepeatedField<double>;
+using RowMajor = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+
+// The lens's coefficients by their names on the wire.
+void SetLens(const Camera& camera, v1::Camera* wire) {
+  const auto& c = camera.lens;
+  switch (camera.model) {
+    case CameraModel::kPinhole:
+      return;
+    case CameraModel::kRadialTangential: {
+      auto* const lens = wire->mutable_radial_tangential();
+      lens->set_k1(c[0]), lens->set_k2(c[1]), lens->set_p1(c[2]), lens->set_p2(c[3]), lens->set_k3(c[4]);
+      return;
+    }
+    case CameraModel::kRational: {
+      auto* const lens = wire->mutable_rational();
+      lens->set_k1(c[0]), lens->set_k2(c[1]), lens->set_p1(c[2]), lens->set_p2(c[3]);
+      lens->set_k3(c[4]), lens->set_k4(c[5]), lens->set_k5(c[6]), lens->set_k6(c[7]);
+      return;
+    }
+    case CameraModel::kKannalaBrandt: {
+      auto* const lens = wire->mutable_kannala_brandt();
+      lens->set_k1(c[0]), lens->set_k2(c[1]), lens->set_k3(c[2]), lens->set_k4(c[3]);
+      return;
+    }
+    case CameraModel::kDoubleSphere:
+      wire->mutable_double_sphere()->set_xi(c[0]);
+      wire->mutable_double_sphere()->set_alpha(c[1]);
+      return;
+    case CameraModel::kEucm:
+      wire->mutable_eucm()->set_alpha(c[0]);
+      wire->mutable_eucm()->set_beta(c[1]);
+      return;
+    case CameraModel::kFov:
+      wire->mutable_fov()->set_w(c[0]);
+      return;
+    case CameraModel::kOmni: {
+      auto* const lens = wire->mutable_omni();
+      lens->set_xi(c[0]), lens->set_k1(c[1]), lens->set_k2(c[2]), lens->set_p1(c[3]), lens->set_p2(c[4]);
+      return;
+    }
+  }
+}
+
+void ToWire(const Camera& camera, v1::Camera* wire) {
+  wire->set_width(static_cast<uint32_t>(camera.image.width));
+  wire->set_height(static_cast<uint32_t>(camera.image.height));
+  wire->set_fx(camera.fx);
+  wire->set_fy(camera.fy);
+  wire->set_cx(camera.cx);
+  wire->set_cy(camera.cy);
+  SetLens(camera, wire);
+}
+
+absl::Status ReadRotation(const Numbers& wire, Eigen::Matrix3d* rotation) {
+  if (wire.size() != 9) return absl::InternalError("rectified: the server's rotation is not 9 numbers");
+  *rotation = Eigen::Map<const RowMajor>(wire.data());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void ToWire(const StereoRig& rig, v1::StereoRig* wire) {
+  ToWire(rig.left, wire->mutable_left());
+  ToWire(rig.right, wire->mutable_right());
+  v1::RigidTransform* const transform = wire->mutable_right_from_left();
+  const RowMajor rotation = rig.right_from_left.rotation;
+  transform->mutable_rotation()->Add(rotation.data(), rotation.data() + rotation.size());
+  transform->set_x(rig.right_from_left.translation.x());
+  transform->set_y(rig.right_from_left.translation.y());
+  transform->set_z(rig.right_from_left.translation.z());
+  const RectifyOptions defaults;
+  v1::RectifyOptions* const rectify = wire->mutable_rectify();
+  rectify->set_width(static_cast<uint32_t>(rig.rectify.image.width));
+  rectify->set_height(static_cast<uint32_t>(rig.rectify.image.height));
+  rectify->set_focal_length(rig.rectify.focal_length);
+  if (rig.rectify.max_field != defaults.max_field) rectify->set_max_field(rig.rectify.max_field);
+}
+
+absl::StatusOr<RectifiedPair> FromWire(const v1::RectifiedCamera& wire) {
+  RectifiedPair rectified;
+  Camera& camera = rectified.camera;
+  camera.image = {static_cast<int>(wire.width()), static_cast<int>(wire.height())};
+  camera.fx = camera.fy = wire.focal_length();
+  camera.cx = wire.centre_x();
+  camera.cy = wire.centre_y();
+  rectified.baseline = wire.baseline();
+  rectified.uncovered = wire.uncovered();
+  absl::Status status = ReadRotation(wire.rectified_from_left(), &rectified.rectified_from_left);
+  status.Update(ReadRotation(wire.rectified_from_right(), &rectified.rectified_from_right));
+  if (!status.ok()) return status;
+  return rectified;
+}
+
+}  // namespace glint::client

@@ -1,0 +1,17 @@
+// Rigs as protobuf messages. Internal to the library.
+#ifndef GLINT_CLIENT_RIG_WIRE_H_
+#define GLINT_CLIENT_RIG_WIRE_H_
+
+#include "absl/status/statusor.h"
+#include "features/camera/stereo_rig.h"
+#include "glint/v1/calibration.pb.h"
+
+namespace glint::client {
+
+void ToWire(const StereoRig& rig, v1::StereoRig* wire);
+// INTERNAL: a rotation that is not 9 numbers.
+absl::StatusOr<RectifiedPair> FromWire(const v1::RectifiedCamera& wire);
+
+}  // namespace glint::client
+
+#endif  // GLINT_CLIENT_RIG_WIRE_H_

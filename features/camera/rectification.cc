@@ -1,0 +1,235 @@
+#include "features/camera/rectification.h"
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "features/camera/lens.h"
+#include "features/error.h"
+#include "features/limits.h"
+#include "features/status_macros.h"
+
+namespace glint {
+namespace {
+
+constexpr double kDegree = 0.017453292519943295;
+
+// Rays of a pinhole camera's pixels in another camera's coordinates: x column + y row + the rest. Plain numbers, in one
+// order on all machines.
+struct PixelRays {
+  PixelRays(const Camera& to, const Eigen::Matrix3d& to_from_camera) {
+    for (int i = 0; i < 3; ++i) {
+      by_x[i] = to_from_camera(0, i) / to.fx;
+      by_y[i] = to_from_camera(1, i) / to.fy;
+      origin[i] = to_from_camera(2, i) - by_x[i] * to.cx - by_y[i] * to.cy;
+    }
+  }
+  Eigen::Vector3d At(double x, double y) const {
+    Eigen::Vector3d ray;
+    for (int i = 0; i < 3; ++i) ray[i] = y * by_y[i] + origin[i] + x * by_x[i];
+    return ray;
+  }
+  double by_x[3], by_y[3], origin[3];
+};
+
+// A coordinate in 1/32 pixel, rounded to the nearest, halves to even; false where 16 bits do not hold its pixel.
+bool FixedPoint(double coordinate, int16_t* pixel, uint8_t* fraction) {
+  constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52: a sum with it has no fraction bits
+  const double scaled = coordinate * RemapTable::kFractions;
+  if (!(std::abs(scaled) < 32767.0 * RemapTable::kFractions)) return false;
+  const int fixed = static_cast<int>((scaled + kMagic) - kMagic);
+  *pixel = static_cast<int16_t>(fixed >> 5);
+  *fraction = static_cast<uint8_t>(fixed & 31);
+  return true;
+}
+
+// Whether a source's pixel takes part in the entry's value with all of its weight.
+bool IsInside(Shape source, const RemapTable::Entry& at) {
+  return at.x >= 0 && at.y >= 0 && at.x + (at.fraction_x > 0) < source.width &&
+         at.y + (at.fraction_y > 0) < source.height;
+}
+
+// The camera with every n-th pixel, 128 a side at most: a share is then known without a whole table.
+Camera Coarse(Camera camera) {
+  const int step = (std::max(camera.image.width, camera.image.height) + 127) / 128;
+  camera.image = {(camera.image.width + step - 1) / step, (camera.image.height + step - 1) / step};
+  camera.fx = camera.fy = camera.fx / step;
+  camera.cx /= step;
+  camera.cy /= step;
+  return camera;
+}
+
+double UncoveredShare(const RemapTable& table) {
+  const auto outside = [&](const RemapTable::Entry& at) { return !IsInside(table.source, at); };
+  return static_cast<double>(std::count_if(table.entries.begin(), table.entries.end(), outside)) /
+         static_cast<double>(table.shape.pixels());
+}
+
+// ---- the rotations of a pair
+
+absl::Status CheckSides(const Eigen::Vector3d& t) {
+  constexpr char kField[] = "right_from_left.translation";
+  GLINT_RETURN_IF_ERROR(CheckRange(kField, t.norm(), 1e-4, 1e4));
+  const std::string values = absl::StrFormat("(%g, %g, %g)", -t.x(), -t.y(), -t.z());
+  if (std::abs(t.y()) > std::abs(t.x()) || std::abs(t.z()) > std::abs(t.x())) {
+    return ContradictionError(kField,
+                              absl::StrCat("the right camera sits at ", values,
+                                           " of the left one: above, below, before or behind it, not beside it"));
+  }
+  if (t.x() > 0) {
+    return ContradictionError(kField,
+                              absl::StrCat("the right camera sits at ", values, " of the left one, to its left: ",
+                                           "the cameras are exchanged, or the transform is the inverse"));
+  }
+  return absl::OkStatus();
+}
+
+// Bouguet's rotations.
+absl::Status Rotate(const RigidTransform& right_from_left, RectifiedPair* pair) {
+  const Eigen::Matrix3d& rotation = right_from_left.rotation;
+  if (!((rotation * rotation.transpose() - Eigen::Matrix3d::Identity()).norm() < 1e-3 && rotation.determinant() > 0)) {
+    return ContradictionError("right_from_left.rotation", "is not a rotation");
+  }
+  const Eigen::AngleAxisd turn(rotation);
+  const Eigen::Matrix3d half = Eigen::AngleAxisd(-turn.angle() / 2, turn.axis()).toRotationMatrix();
+  const Eigen::Vector3d baseline = half * right_from_left.translation;  // from right to left, between both cameras
+  GLINT_RETURN_IF_ERROR(CheckSides(baseline));
+  const Eigen::Matrix3d to_baseline =
+      Eigen::Quaterniond::FromTwoVectors(baseline, -Eigen::Vector3d::UnitX()).toRotationMatrix();
+  pair->rectified_from_left = to_baseline * half.transpose();
+  pair->rectified_from_right = to_baseline * half;
+  pair->baseline = baseline.norm();
+  return absl::OkStatus();
+}
+
+// ---- the image of a pair
+
+// What both cameras see of the plane z = 1 of rectified coordinates.
+class CommonView {
+ public:
+  CommonView(const Camera& left, const Camera& right, const RectifiedPair& pair)
+      : views_{{{left, pair.rectified_from_left}, {right, pair.rectified_from_right}}} {}
+
+  bool Sees(double x, double y) const {
+    return std::all_of(views_.begin(), views_.end(), [&](const auto& view) {
+      Eigen::Vector2d pixel;
+      const auto& [camera, rectified_from_camera] = view;
+      return Project(camera, rectified_from_camera.transpose() * Eigen::Vector3d(x, y, 1), &pixel) && pixel.x() >= 0 &&
+             pixel.y() >= 0 && pixel.x() <= camera.image.width - 1 && pixel.y() <= camera.image.height - 1;
+    });
+  }
+
+  // Whether both see the border of a rectangle around (x, y).
+  bool SeesBorder(double x, double y, double half_width, double half_height) const {
+    constexpr int kSteps = 64;
+    for (int i = -kSteps; i <= kSteps; ++i) {
+      const double along = static_cast<double>(i) / kSteps;
+      for (const int side : {-1, 1}) {
+        if (!Sees(x + along * half_width, y + side * half_height)) return false;
+        if (!Sees(x + side * half_width, y + along * half_height)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::array<std::pair<Camera, Eigen::Matrix3d>, 2> views_;
+};
+
+// The middle of what both see in the row and in the column of the rectified axis, out to `limit`.
+bool MiddleOf(const CommonView& view, double limit, Eigen::Vector2d* middle) {
+  *middle = Eigen::Vector2d::Zero();
+  if (!view.Sees(0, 0)) return false;
+  for (const int axis : {0, 1}) {
+    const auto reach = [&](int sign) {
+      return sign * LastThatHolds(limit, [&](double t) {
+               return axis == 0 ? view.Sees(sign * t, middle->y()) : view.Sees(middle->x(), sign * t);
+             });
+    };
+    (*middle)[axis] = (reach(-1) + reach(1)) / 2;
+  }
+  return true;
+}
+
+absl::Status CheckOptions(const RectifyOptions& options) {
+  if (options.image != Shape{}) {
+    GLINT_RETURN_IF_ERROR(CheckRange("image.width", options.image.width, 1, kMaxImageSide));
+    GLINT_RETURN_IF_ERROR(CheckRange("image.height", options.image.height, 1, kMaxImageSide));
+  }
+  GLINT_RETURN_IF_ERROR(CheckRange("max_field", options.max_field, 10.0, 150.0));
+  return options.focal_length == 0
+             ? absl::OkStatus()
+             : CheckRange("focal_length", options.focal_length, 0.1 * options.image.width, 10.0 * options.image.width);
+}
+
+}  // namespace
+
+RemapTable MakeRemapTable(const Camera& from, const Eigen::Matrix3d& to_from_camera, const Camera& to) {
+  RemapTable table;
+  table.source = from.image;
+  table.shape = to.image;
+  table.entries.resize(static_cast<size_t>(to.image.pixels()));
+  const PixelRays rays(to, to_from_camera);
+  WithLens(from, [&](const auto& lens) {
+    RemapTable::Entry* next = table.entries.data();
+    for (int y = 0; y < to.image.height; ++y) {
+      for (int x = 0; x < to.image.width; ++x, ++next) {
+        Eigen::Vector2d ab;
+        RemapTable::Entry entry;
+        if (lens.Project(rays.At(x, y), &ab, nullptr) &&
+            FixedPoint(from.fx * ab.x() + from.cx, &entry.x, &entry.fraction_x) &&
+            FixedPoint(from.fy * ab.y() + from.cy, &entry.y, &entry.fraction_y)) {
+          *next = entry;
+        }
+      }
+    }
+  });
+  MakeBlocks(&table);
+  return table;
+}
+
+absl::StatusOr<RectifiedPair> RectifyPair(const Camera& left, const Camera& right,
+                                          const RigidTransform& right_from_left, const RectifyOptions& chosen) {
+  if (const absl::Status status = ValidateCamera(left); !status.ok()) return WithField("left", status);
+  if (const absl::Status status = ValidateCamera(right); !status.ok()) return WithField("right", status);
+  RectifyOptions options = chosen;
+  if (options.image == Shape{}) options.image = left.image;
+  GLINT_RETURN_IF_ERROR(CheckOptions(options));
+  RectifiedPair pair;
+  GLINT_RETURN_IF_ERROR(Rotate(right_from_left, &pair));
+
+  const CommonView view(left, right, pair);
+  const double half_width = (options.image.width - 1) / 2.0;
+  const double half_height = (options.image.height - 1) / 2.0;
+  const double widest = std::tan(options.max_field / 2 * kDegree);
+  Eigen::Vector2d middle;
+  if (!MiddleOf(view, widest, &middle)) {
+    return ContradictionError("right_from_left.rotation", "the cameras do not see what lies straight before both");
+  }
+  // The largest rectangle of the image's form around the middle; `scale` is half its width at a focal length of 1.
+  const double form = (half_height + 0.5) / (half_width + 0.5);
+  const double scale =
+      LastThatHolds(widest, [&](double t) { return view.SeesBorder(middle.x(), middle.y(), t, t * form); });
+  pair.camera.image = options.image;
+  pair.camera.fx = pair.camera.fy = options.focal_length > 0 ? options.focal_length : (half_width + 0.5) / scale;
+  pair.camera.cx = half_width - pair.camera.fx * middle.x();
+  pair.camera.cy = half_height - pair.camera.fy * middle.y();
+  if (const absl::Status status = ValidateCamera(pair.camera); !status.ok()) return WithField("rectified", status);
+  const Camera coarse = Coarse(pair.camera);
+  pair.uncovered = (UncoveredShare(MakeRemapTable(left, pair.rectified_from_left, coarse)) +
+                    UncoveredShare(MakeRemapTable(right, pair.rectified_from_right, coarse))) /
+                   2;
+  if (pair.uncovered > 0.5) {
+    return ContradictionError(
+        "focal_length", absl::StrFormat("%g leaves %.0f %% of the rectified images without a source; from %.0f on none",
+                                        pair.camera.fx, 100 * pair.uncovered, (half_width + 0.5) / scale));
+  }
+  return pair;
+}
+
+}  // namespace glint

@@ -1,0 +1,36 @@
+// Rows of a rectified image, computed where a lane wants them.
+#ifndef GLINT_LANE_RECTIFIED_ROWS_H_
+#define GLINT_LANE_RECTIFIED_ROWS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/rectify/remap.h"
+#include "features/camera/remap_table.h"
+#include "features/pixels.h"
+#include "features/types.h"
+
+namespace glint {
+
+// Remaps an image row by row, straight into the memory that the rows are asked for. Keeps its memory from image to
+// image. Thread-compatible: CopyRows() is one call at a time.
+class RectifiedRows final : public PixelRows {
+ public:
+  // Sets the image, which must have table.source's shape, and the table. Both must outlive the use of this. An image
+  // without a view is written to memory of this object, once, by the first CopyRows().
+  void Use(const Pixels& source, const RemapTable& table);
+
+  Shape shape() const override { return table_->shape; }
+  void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const override;
+
+ private:
+  const cpu::RemapRows remap_ = cpu::BestRemapRows();
+  Pixels source_;
+  const RemapTable* table_ = nullptr;
+  mutable ImageView view_;  // of the source; empty until it is in memory
+  mutable Image memory_;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_LANE_RECTIFIED_ROWS_H_

@@ -1,0 +1,144 @@
+// ROS's CameraInfo, in files and as printed messages.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "tests/calibration/turned_rig.h"
+
+namespace glint::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const char kK[] = "458.654, 0, 367.215, 0, 457.296, 248.375, 0, 0, 1";
+const char kRadtan[] = "-0.28, 0.07, 0.0002, 1.7e-05, 0";
+
+std::string CameraInfo(const std::string& name, const Eigen::Matrix3d& rotation, double p3,
+                       const std::string& model = "distortion_model: plumb_bob\n", const std::string& d = kRadtan) {
+  return absl::StrCat(
+      "image_width: 752\nimage_height: 480\ncamera_name: ", name, "\ncamera_matrix:\n  rows: 3\n  cols: 3\n  data: [",
+      kK, "]\n", model, "distortion_coefficients:\n  rows: 1\n  cols: 5\n  data: [", d,
+      "]\nrectification_matrix:\n  rows: 3\n  cols: 3\n  data: [", Numbers(ByRows(rotation)),
+      "]\nprojection_matrix:\n  rows: 3\n  cols: 4\n  data: [435, 0, 367, ", p3, ", 0, 435, 252, 0, 0, 0, 1, 0]\n");
+}
+
+absl::StatusOr<calibration::Calibration> ReadPair(const std::string& left, const std::string& right) {
+  std::vector<std::string> paths;
+  for (const auto& [name, text] : {std::pair("left.yaml", left), std::pair("right.yaml", right)}) {
+    paths.push_back((std::filesystem::path(::testing::TempDir()) / absl::StrCat("glint_ros_", name)).string());
+    std::ofstream(paths.back()) << text;
+  }
+  const auto read = calibration::ReadCalibration(paths);
+  for (const std::string& path : paths) std::filesystem::remove(path);
+  return read;
+}
+
+TEST(Ros, APairByItsRectification) {
+  const Eigen::Matrix3d left = Turned(0.01, 0.02, 0.03, {}).rotation, right = Turned(-0.02, 0.01, 0, {}).rotation;
+  const auto read = ReadPair(CameraInfo("stereo/left", left, 0), CameraInfo("stereo/right", right, -52.2));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->format, "ros");
+  EXPECT_THAT(read->warnings, IsEmpty());
+  EXPECT_FALSE(read->rectified);
+  ASSERT_THAT(read->rig.cameras, SizeIs(2));
+  EXPECT_EQ(read->rig.cameras[1].name, "stereo/right");
+  ExpectSame(read->rig.cameras[0].camera, RaggedCamera(CameraModel::kRadialTangential, {-0.28, 0.07, 0.0002, 1.7e-05}));
+  ExpectSame(SecondInFirst(read->rig), {left.transpose() * right, left.transpose() * Eigen::Vector3d(0.12, 0, 0)});
+  EXPECT_EQ(*read->rig.cameras[0].rectified_from_camera, left);
+  EXPECT_EQ((*read->rig.cameras[1].projection)(0, 3), -52.2);
+}
+
+TEST(Ros, PrintedMessages) {
+  const std::string upper = absl::StrCat(
+      "header: \n  seq: 7\n  frame_id: \"left_optical\"\nheight: 480\nwidth: 752\ndistortion_model: \"plumb_bob\"\n"
+      "D: [",
+      kRadtan, "]\nK: [", kK,
+      "]\nR: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]\n"
+      "P: [435, 0, 367, 0, 0, 435, 252, 0, 0, 0, 1, 0]\nbinning_x: 0\n---\n");
+  std::string lower = "---\n";
+  for (char c : upper) lower += c == 'D' || c == 'K' || c == 'R' || c == 'P' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const std::string& text : {upper, lower}) {
+    const auto read = Read(text);
+    ASSERT_THAT(read.rig.cameras, SizeIs(1));
+    EXPECT_EQ(read.rig.cameras[0].name, "left_optical");
+    ExpectSame(read.rig.cameras[0].camera,
+               RaggedCamera(CameraModel::kRadialTangential, {-0.28, 0.07, 0.0002, 1.7e-05}));
+    EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("is all 0: no rotation was taken")));
+  }
+}
+
+TEST(Ros, TakesTheSlipsOfPublishedFiles) {
+  const Camera want = RaggedCamera(CameraModel::kRadialTangential, {-0.28, 0.07, 0.0002, 1.7e-05});
+  const std::string good = CameraInfo("left", Eigen::Matrix3d::Identity(), 0);
+  const auto elsewhere = Read(Without(good, "distortion_model", "camera_model"));
+  ExpectSame(elsewhere.rig.cameras[0].camera, want);
+  EXPECT_THAT(elsewhere.warnings, ElementsAre("file: distortion_model: is missing: plumb_bob was taken"));
+  EXPECT_THAT(Read(Without(good, "distortion_model: plumb_bob\n")).warnings, SizeIs(1));
+  ExpectSame(Read(Without(good, "plumb_bob", "rational_polynomial")).rig.cameras[0].camera, want);
+  ExpectSame(Read(Without(good, "coefficients", "coefficents")).rig.cameras[0].camera, want);
+  const auto comma = Read(Without(good, "435, 0,", "435 0,"));
+  EXPECT_EQ((*comma.rig.cameras[0].projection)(0, 0), 435);
+  EXPECT_THAT(comma.warnings, ElementsAre(HasSubstr("a comma is missing between numbers")));
+  const auto columns = Read(Without(good, "cols: 5", "cols: 8"));
+  EXPECT_THAT(columns.warnings,
+              ElementsAre("file: distortion_coefficients: 1 x 8 by rows and cols, but has 5 numbers"));
+  const auto fisheye = Read(
+      CameraInfo("left", Eigen::Matrix3d::Identity(), 0, "distortion_model: equidistant\n", "0.1, 0.2, 0.3, 0.4, 0"));
+  ExpectSame(fisheye.rig.cameras[0].camera, RaggedCamera(CameraModel::kKannalaBrandt, {0.1, 0.2, 0.3, 0.4}));
+  const auto zero = Read(Without(good, kK, "0, 0, 0, 0, 0, 0, 0, 0, 0"));
+  EXPECT_EQ(zero.rig.cameras[0].camera.fx, 435);
+  EXPECT_THAT(zero.warnings, ElementsAre(HasSubstr("camera_matrix: is all 0: the images are taken for rectified")));
+}
+
+TEST(Ros, RectifiedImages) {
+  const auto eye = [](double p3) {
+    return Without(CameraInfo("eye", Eigen::Matrix3d::Identity(), p3, "distortion_model: plumb_bob\n", "0, 0, 0, 0, 0"),
+                   kK, "435, 0, 367, 0, 435, 252, 0, 0, 1");
+  };
+  const auto read = ReadPair(eye(0), eye(-52.2));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->rectified);
+  EXPECT_EQ(SecondInFirst(read->rig).translation.x(), 52.2 / 435);
+  EXPECT_EQ(read->rig.cameras[0].camera.model, CameraModel::kPinhole);
+}
+
+TEST(Ros, ErrorsNameTheField) {
+  const std::string good = CameraInfo("left", Eigen::Matrix3d::Identity(), 0);
+  EXPECT_EQ(ErrorOf(Without(good, "458.654, ")), "file: camera_matrix: 8 numbers, not 9");
+  EXPECT_THAT(ErrorOf(Without(good, "458.654", "-1")), HasSubstr("file: camera_matrix: the focal length -1"));
+  EXPECT_THAT(ErrorOf(Without(good, "plumb_bob", "cube")), HasSubstr("distortion_model: \"cube\" is not one of"));
+  EXPECT_THAT(ErrorOf(Without(good, "image_width: 752", "image_width: many")), HasSubstr("\"many\" in line 1"));
+  const auto twice = ReadPair(good, good);
+  EXPECT_THAT(std::string(twice.status().message()), HasSubstr("no baseline"));
+  const auto alone = ReadPair(Without(good, "projection_matrix", "projection"), good);
+  EXPECT_THAT(std::string(alone.status().message()),
+              HasSubstr("left.yaml: projection_matrix: is missing: nothing says where the cameras are"));
+}
+
+TEST(Ros, WritesWhatItReads) {
+  for (const auto& [model, lens] : std::vector<std::pair<CameraModel, std::vector<double>>>{
+           {CameraModel::kPinhole, {}},
+           {CameraModel::kRadialTangential, {-0.28, 0.07, 0.0002, 1.7e-05, 0.01}},
+           {CameraModel::kRational, {-0.28, 0.07, 0.0002, 1.7e-05, 0.01, 0.02, 0.003, 0.001}},
+           {CameraModel::kKannalaBrandt, {-0.01, 0.02, -0.003, 0.0004}}}) {
+    const auto rig = TurnedRig(model, lens);
+    const auto files = FormatOf("ros").write(rig);
+    ASSERT_TRUE(files.ok()) << files.status();
+    ASSERT_THAT(*files, SizeIs(2));
+    const auto read = ReadPair((*files)[0].text, (*files)[1].text);
+    ASSERT_TRUE(read.ok()) << read.status();
+    ExpectSame(SecondInFirst(read->rig), SecondInFirst(rig.rig), 1e-9);
+    ExpectSame(read->rig.cameras[1].camera, rig.rig.cameras[1].camera);
+  }
+  EXPECT_EQ(FormatOf("ros").write(TurnedRig(CameraModel::kFov, {0.9})).status().message().substr(0, 17),
+            "model: ROS has no");
+}
+
+}  // namespace
+}  // namespace glint::testing

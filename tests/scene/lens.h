@@ -1,0 +1,28 @@
+// Pictures as a lens shows them, made of a pinhole's.
+#ifndef GLINT_TESTS_SCENE_LENS_H_
+#define GLINT_TESTS_SCENE_LENS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "features/camera/camera.h"
+#include "features/types.h"
+#include "tests/scene/geometry.h"
+
+namespace glint::scene {
+
+// The pinhole whose picture has all that `lens` sees, 1.5 times as fine. INVALID_ARGUMENT: a field of over 150 degrees,
+// a lens that does not see all of its picture, or a picture of over 7680 pixels.
+absl::StatusOr<Camera> PinholeFor(const glint::Camera& lens);
+
+// What `lens` shows where `pinhole`, PinholeFor() it, shows `picture`; bilinear.
+Image ThroughLens(const glint::Camera& lens, const Camera& pinhole, const Image& picture);
+
+// Writes the calibration of the left camera, and of the right one at (baseline, 0, 0) without rotation, into `out`: in
+// the first format of glint::calibration that has the lens.
+absl::Status WriteCalibration(const glint::Camera& lens, bool stereo, double baseline, const std::string& out);
+
+}  // namespace glint::scene
+
+#endif  // GLINT_TESTS_SCENE_LENS_H_

@@ -1,0 +1,63 @@
+// Pictures through a lens, and the calibration that is written beside them.
+#include "tests/scene/lens.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "calibration/calibration.h"
+
+namespace glint::scene {
+namespace {
+
+using ::testing::HasSubstr;
+
+glint::Camera Fisheye(double focal_length) {
+  return {CameraModel::kKannalaBrandt, {320, 240}, focal_length, focal_length, 160.5, 119.25, {-0.02, 0.01, 0, 0}};
+}
+
+TEST(Lens, ShowsWhatLiesInTheDirectionOfEachPixel) {
+  const glint::Camera lens = Fisheye(200);
+  const auto pinhole = PinholeFor(lens);
+  ASSERT_TRUE(pinhole.ok()) << pinhole.status();
+  EXPECT_EQ(pinhole->focal, 300);
+  Image ramp(pinhole->width, pinhole->height);  // of the direction
+  const auto grey = [](double right, double down) { return 128 + 60 * right + 40 * down; };
+  for (int y = 0; y < pinhole->height; ++y) {
+    for (int x = 0; x < pinhole->width; ++x) {
+      ramp.row(y)[x] = static_cast<uint8_t>(
+          std::lround(grey((x - pinhole->cx) / pinhole->focal, (y - pinhole->cy) / pinhole->focal)));
+    }
+  }
+  const Image shown = ThroughLens(lens, *pinhole, ramp);
+  ASSERT_EQ(shown.shape(), lens.image);
+  for (int y = 0; y < 240; ++y) {
+    for (int x = 0; x < 320; ++x) {
+      Eigen::Vector3d ray;
+      ASSERT_TRUE(Unproject(lens, Eigen::Vector2d(x, y), &ray));
+      EXPECT_NEAR(shown.row(y)[x], grey(ray.x() / ray.z(), ray.y() / ray.z()), 1.01) << x << " " << y;
+    }
+  }
+}
+
+TEST(Lens, RefusesWhatAPinholeCannotSee) {
+  EXPECT_THAT(PinholeFor(Fisheye(100)).status().message(), HasSubstr("over 150 degrees"));
+}
+
+TEST(Lens, ItsCalibrationIsRead) {
+  const std::string folder = ::testing::TempDir() + "lens";
+  ASSERT_TRUE(WriteCalibration(Fisheye(200), /*stereo=*/true, 0.25, folder).ok());
+  const auto read = calibration::ReadCalibration({folder});
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->rig.cameras.size(), 2u);
+  for (const RigCamera& camera : read->rig.cameras) {
+    EXPECT_EQ(camera.camera.model, CameraModel::kKannalaBrandt);
+    EXPECT_EQ(camera.camera.lens, Fisheye(200).lens);
+  }
+  const RigidTransform pose = read->rig.cameras[0].rig_from_camera.Inverse() * read->rig.cameras[1].rig_from_camera;
+  EXPECT_NEAR(pose.translation.x(), 0.25, 1e-12);
+}
+
+}  // namespace
+}  // namespace glint::scene
