@@ -119,8 +119,12 @@ HWY_INLINE auto MultiplyPairsOfBytes(V pixels, hn::Vec<hn::RebindToSigned<hn::DF
 #if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
   return hn::Vec<decltype(d)>{_mm256_maddubs_epi16(pixels.raw, weights.raw)};
 #elif HWY_ARCH_X86 && HWY_TARGET < HWY_AVX2 && HWY_MAX_BYTES == 64
-  static_assert(hn::MaxLanes(hn::DFromV<V>()) == 32, "the only width in use");
-  return hn::Vec<decltype(d)>{_mm256_maddubs_epi16(pixels.raw, weights.raw)};
+  static_assert(hn::MaxLanes(hn::DFromV<V>()) >= 32, "the widths in use");
+  if constexpr (hn::MaxLanes(hn::DFromV<V>()) == 64) {
+    return hn::Vec<decltype(d)>{_mm512_maddubs_epi16(pixels.raw, weights.raw)};
+  } else {
+    return hn::Vec<decltype(d)>{_mm256_maddubs_epi16(pixels.raw, weights.raw)};
+  }
 #else
   const auto p = hn::BitCast(d, pixels);
   const auto w = hn::BitCast(d, weights);
@@ -128,6 +132,20 @@ HWY_INLINE auto MultiplyPairsOfBytes(V pixels, hn::Vec<hn::RebindToSigned<hn::DF
   const hn::RebindToUnsigned<decltype(d)> du;
   const auto odd = hn::Mul(hn::BitCast(d, hn::ShiftRight<8>(hn::BitCast(du, p))), hn::ShiftRight<8>(w));
   return hn::Add(even, odd);
+#endif
+}
+
+// a * b >> 16.
+HWY_INLINE hn::Vec<D16> HighHalf(hn::Vec<D16> a, hn::Vec<D16> b) {
+#if HWY_TARGET == HWY_EMU128  // GCC before 12.3 miscompiles MulHigh there (bug 106322)
+  HWY_ALIGN int16_t x[HWY_LANES(int16_t)];
+  HWY_ALIGN int16_t y[HWY_LANES(int16_t)];
+  hn::Store(a, D16(), x);
+  hn::Store(b, D16(), y);
+  for (size_t i = 0; i < HWY_LANES(int16_t); ++i) x[i] = static_cast<int16_t>((x[i] * y[i]) >> 16);
+  return hn::Load(D16(), x);
+#else
+  return hn::MulHigh(a, b);
 #endif
 }
 

@@ -16,15 +16,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {
 
-HWY_INLINE hn::Vec<D16> WeighPairs(V8 pixels, const int8_t* weights) {
-  const auto w = hn::LoadU(hn::RebindToSigned<D8>(), weights);
-#if HWY_MAX_BYTES == 64
-  return hn::Vec<D16>{_mm512_maddubs_epi16(pixels.raw, w.raw)};
-#else
-  return MultiplyPairsOfBytes(pixels, w);
-#endif
-}
-
 // mixed[x] = LinearRow of output column x.
 void MixAcross(const LinearTables& t, const uint8_t* row, int16_t* HWY_RESTRICT mixed) {
   if (!t.in_groups) {
@@ -36,29 +27,16 @@ void MixAcross(const LinearTables& t, const uint8_t* row, int16_t* HWY_RESTRICT 
     return;
   }
   const D8 d8;
+  const hn::RebindToSigned<D8> dw;
   const size_t groups = (static_cast<size_t>(t.to.width) + 7) / 8;
   for (size_t g = 0; g < groups; g += kBlocks) {
     const int32_t* from_x = t.from_x.data() + g;
     const V8 pairs = hn::TableLookupBytes(LoadBlocks([&](size_t i) { return row + from_x[i]; }),
                                           hn::LoadU(d8, t.shuffle.data() + g * 16));
-    const auto coarse = WeighPairs(pairs, t.coarse.data() + g * 16);
-    const auto fine = WeighPairs(pairs, t.fine.data() + g * 16);
+    const auto coarse = MultiplyPairsOfBytes(pairs, hn::LoadU(dw, t.coarse.data() + g * 16));
+    const auto fine = MultiplyPairsOfBytes(pairs, hn::LoadU(dw, t.fine.data() + g * 16));
     hn::StoreU(hn::Add(coarse, hn::ShiftRight<4>(fine)), D16(), mixed + g * 8);
   }
-}
-
-// The high half of products that are not negative.
-HWY_INLINE hn::Vec<D16> HighHalf(hn::Vec<D16> a, hn::Vec<D16> b) {
-#if HWY_TARGET == HWY_EMU128  // GCC before 12.3 miscompiles MulHigh there (bug 106322)
-  HWY_ALIGN int16_t x[HWY_LANES(int16_t)];
-  HWY_ALIGN int16_t y[HWY_LANES(int16_t)];
-  hn::Store(a, D16(), x);
-  hn::Store(b, D16(), y);
-  for (size_t i = 0; i < HWY_LANES(int16_t); ++i) x[i] = static_cast<int16_t>((x[i] * y[i]) >> 16);
-  return hn::Load(D16(), x);
-#else
-  return hn::MulHigh(a, b);
-#endif
 }
 
 // out[x] = LinearColumn of two mixed rows.

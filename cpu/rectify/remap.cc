@@ -19,30 +19,6 @@ namespace glint::cpu::HWY_NAMESPACE {
 
 constexpr int kRemapLanes = static_cast<int>(HWY_LANES(int16_t));  // pixels of a vector
 
-// Sums of neighbouring pairs of products.
-HWY_INLINE hn::Vec<D16> WeighNeighbours(V8 pixels, V8 weights) {
-  const auto w = hn::BitCast(hn::RebindToSigned<D8>(), weights);
-#if HWY_MAX_BYTES == 64
-  return hn::Vec<D16>{_mm512_maddubs_epi16(pixels.raw, w.raw)};
-#else
-  return MultiplyPairsOfBytes(pixels, w);
-#endif
-}
-
-// a * b >> 5 for |a| of at most 2^13 and b in 0..31, which is given times 1024.
-HWY_INLINE hn::Vec<D16> ScaleBy32nds(hn::Vec<D16> a, hn::Vec<D16> b) {
-#if HWY_TARGET == HWY_EMU128  // GCC before 12.3 miscompiles MulHigh there (bug 106322)
-  HWY_ALIGN int16_t x[HWY_LANES(int16_t)];
-  HWY_ALIGN int16_t y[HWY_LANES(int16_t)];
-  hn::Store(a, D16(), x);
-  hn::Store(b, D16(), y);
-  for (size_t i = 0; i < HWY_LANES(int16_t); ++i) x[i] = static_cast<int16_t>((x[i] * y[i]) >> 15);
-  return hn::Load(D16(), x);
-#else
-  return hn::MulHigh(hn::Add(a, a), b);
-#endif
-}
-
 // The pixels of kBlocks blocks.
 HWY_INLINE hn::Vec<D16> RemapBlocksAt(const ImageView& source, const RemapBlocks::Origin* origins,
                                       const uint16_t* pixels) {
@@ -54,7 +30,8 @@ HWY_INLINE hn::Vec<D16> RemapBlocksAt(const ImageView& source, const RemapBlocks
   const auto y = hn::ShiftRight<14>(pixel);
   const auto pairs = hn::Add(hn::Or(x, hn::ShiftLeft<8>(x)), hn::Set(du, 0x100));  // the bytes x and x + 1
   const auto right = hn::And(pixel, hn::Set(du, 31));
-  const auto weights = hn::BitCast(d8, hn::Add(hn::Sub(hn::ShiftLeft<8>(right), right), hn::Set(du, 32)));
+  const auto weights =
+      hn::BitCast(hn::RebindToSigned<D8>(), hn::Add(hn::Sub(hn::ShiftLeft<8>(right), right), hn::Set(du, 32)));
   const auto below = hn::BitCast(d16, hn::And(hn::ShiftLeft<5>(pixel), hn::Set(du, 0x7c00)));
 
   const uint8_t* from[kBlocks];
@@ -76,9 +53,11 @@ HWY_INLINE hn::Vec<D16> RemapBlocksAt(const ImageView& source, const RemapBlocks
     upper = hn::Or(upper, hn::TableLookupBytesOr0(row2, in2));
     lower = hn::Or(lower, hn::TableLookupBytesOr0(row(3), in2));
   }
-  const auto up = WeighNeighbours(upper, weights);
-  const auto low = WeighNeighbours(lower, weights);
-  const auto sum = hn::Add(hn::Add(up, hn::Set(d16, 16)), ScaleBy32nds(hn::Sub(low, up), below));
+  const auto up = MultiplyPairsOfBytes(upper, weights);
+  const auto low = MultiplyPairsOfBytes(lower, weights);
+  // |low - up| is at most 2^13, and `below` has 32nds times 1024.
+  const auto down = hn::Sub(low, up);
+  const auto sum = hn::Add(hn::Add(up, hn::Set(d16, 16)), HighHalf(hn::Add(down, down), below));
   return hn::ShiftRight<5>(sum);
 }
 
