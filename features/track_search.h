@@ -85,16 +85,15 @@ GLINT_HD inline float WithinTrackMove(float at, float low, float high) {
 // Takes one step. `epsilon`: steps of the grid. Tests are joined without a branch: this is the innermost loop.
 GLINT_HD inline LevelEnd AdvanceLevel(TrackStep step, float epsilon, LevelSearch* s) {
   --s->iterations_left;
-  float x = s->at_x + step.x;
-  float y = s->at_y + step.y;
+  const float to_x = s->at_x + step.x;
+  const float to_y = s->at_y + step.y;
+  const float x = WithinTrackMove(to_x, s->low_x, s->high_x);
+  const float y = WithinTrackMove(to_y, s->low_y, s->high_y);
   // Written so that NaN fails. A point that stands on the border stays there.
-  if (!((x >= s->low_x - kNoTrackStep) & (x <= s->high_x + kNoTrackStep) & (y >= s->low_y - kNoTrackStep) &
-        (y <= s->high_y + kNoTrackStep))) {
-    const bool is_near = fabsf(x - s->start_x) <= s->max_move && fabsf(y - s->start_y) <= s->max_move;
+  if (!((fabsf(to_x - x) <= kNoTrackStep) & (fabsf(to_y - y) <= kNoTrackStep))) {
+    const bool is_near = fabsf(to_x - s->start_x) <= s->max_move && fabsf(to_y - s->start_y) <= s->max_move;
     return is_near ? LevelEnd::kOutOfImage : LevelEnd::kMovedTooFar;
   }
-  x = WithinTrackMove(x, s->low_x, s->high_x);
-  y = WithinTrackMove(y, s->low_y, s->high_y);
   const float next_x = WholeTrackSteps(x);
   const float next_y = WholeTrackSteps(y);
   const bool is_short = step.x * step.x + step.y * step.y <= epsilon * epsilon;
