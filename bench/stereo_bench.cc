@@ -49,7 +49,7 @@ RunPair OnCpu(const StereoBenchOptions& o, const ImageView& left, const ImageVie
   return [pipeline, &o, left, right](Pair* pair) {
     cpu::StereoTimes times;
     absl::Status status =
-        pipeline->Detect(o.detector, left, right, o.stereo, &pair->left, &pair->right, &pair->result, &times);
+        pipeline->Detect(o.detector, {left, right}, o.stereo, &pair->left, &pair->right, &pair->result, &times);
     pair->detect_us = static_cast<double>(times.detect_ns) / 1e3;
     pair->match_us = static_cast<double>(times.match_ns) / 1e3;
     return status;
@@ -77,7 +77,7 @@ absl::StatusOr<RunPair> OnCuda(const StereoBenchOptions& o, const ImageView& lef
   return RunPair([pipeline, pinned, &o, left = views[0], right = views[1]](Pair* pair) {
     cuda::StereoTimes times;
     absl::Status status =
-        pipeline->Detect(o.detector, left, right, o.stereo, &pair->left, &pair->right, &pair->result, &times);
+        pipeline->Detect(o.detector, {left, right}, o.stereo, &pair->left, &pair->right, &pair->result, &times);
     pair->detect_us = static_cast<double>(times.detect_ns) / 1e3;
     pair->match_us = static_cast<double>(times.match_ns) / 1e3;
     return status;

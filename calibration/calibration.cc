@@ -19,7 +19,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 

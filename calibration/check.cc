@@ -112,7 +112,8 @@ class Checker {
 
   void CheckLens(const std::string& name, const Camera& camera) {
     const Camera sized = WithSize(camera, ShapeOf(camera));
-    const bool is_polynomial = camera.model == CameraModel::kRadialTangential || camera.model == CameraModel::kRational;
+    const bool is_polynomial = camera.model == CameraModel::kRadialTangential ||
+                               camera.model == CameraModel::kRational || camera.model == CameraModel::kThinPrism;
     const double folds = is_polynomial ? 0.9 : 0.5;  // a fisheye's circle may end inside the image
     const bool is_sound = SeesTo(sized, folds) && (!is_polynomial || BendsLittle(sized));
     const std::string lens = absl::StrCat(name, ": ", LensText(camera));

@@ -21,6 +21,7 @@
 #include "client/localization_impl.h"
 #include "client/matching_impl.h"
 #include "client/open_calls.h"
+#include "client/rig_wire.h"
 #include "client/stream_impl.h"
 #include "client/tracking_impl.h"
 #include "client/wire.h"
@@ -208,7 +209,7 @@ Client::~Client() = default;
 
 absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const ImageInput& image,
                                          const ImageInput& mask, absl::Duration timeout, const std::string& traceparent,
-                                         const GrayRange& gray_range) const {
+                                         const GrayRange& gray_range, const std::optional<Camera>& camera) const {
   const absl::Time start = SteadyNow();
   Detection detection;
   const auto send = [&](grpc::ClientContext* context) -> absl::Status {
@@ -217,12 +218,13 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
     ToWire(options, kDetectDefaults, request.mutable_detector());
     GLINT_RETURN_IF_ERROR(ToWire("image", image, request.mutable_image()));
     if (image.region.wanted()) ToWire(image.region, request.mutable_region());
+    if (camera.has_value()) ToWire(*camera, request.mutable_camera());
     if (mask.kind != ImageInput::Kind::kNone) {
       GLINT_RETURN_IF_ERROR(ToWire("mask", mask, request.mutable_mask()));
     }
     v1::DetectResponse response;
     if (grpc::Status status = impl_->stub->Detect(context, request, &response); !status.ok()) return FromGrpc(status);
-    GLINT_RETURN_IF_ERROR(FromWire(response.features(), &detection.features));
+    GLINT_RETURN_IF_ERROR(FromWire(response.features(), camera.has_value(), &detection.features, &detection.rays));
     detection.warnings = FromWire(response.warnings());
     FromWire(response.timings(), &detection.timings);
     return absl::OkStatus();

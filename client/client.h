@@ -92,11 +92,12 @@ class Client {
   Client& operator=(Client&&) noexcept;
   ~Client();
 
-  // Features of one image, where `mask` (GRAY8, of the image's size) is not 0. `traceparent`, `gray_range`: as
-  // StreamOptions'.
+  // Features of one image, where `mask` (GRAY8, of the image's size) is not 0. `traceparent`, `gray_range`, `camera`:
+  // as StreamOptions'.
   absl::StatusOr<Detection> Detect(const DetectorOptions& options, const ImageInput& image, const ImageInput& mask = {},
                                    absl::Duration timeout = kDefaultCallTimeout, const std::string& traceparent = "",
-                                   const GrayRange& gray_range = {}) const;
+                                   const GrayRange& gray_range = {},
+                                   const std::optional<Camera>& camera = std::nullopt) const;
 
   // Opens a stream and sends its options. `on_result` gets one result per frame written; see client/stream.h.
   // Options that the server refuses are reported by a later Write() or by Finish().

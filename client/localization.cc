@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/localization_impl.h"
+#include "client/matching_wire.h"
 #include "client/rig_wire.h"
 #include "client/wire.h"
 #include "features/status_macros.h"
@@ -84,6 +85,8 @@ struct Views {
   const ImageInput& left;
   const ImageInput& second;
   bool has_depth;  // `second` is the depth, not the right image
+  const ImageInput& mask;
+  const ImageInput& right_mask;
 };
 
 absl::Status ToWire(uint64_t frame_id, const Views& views, int64_t time_ns, v1::LocalizePair* wire, FrameSlots* slots) {
@@ -94,6 +97,7 @@ absl::Status ToWire(uint64_t frame_id, const Views& views, int64_t time_ns, v1::
   const bool has_second = views.second.kind != ImageInput::Kind::kNone;
   if (!has_second || views.has_depth) wire->clear_right();
   if (!has_second || !views.has_depth) wire->clear_depth();
+  GLINT_RETURN_IF_ERROR(SetMasks("", views.mask, views.right_mask, slots, wire));
   if (!has_second) return absl::OkStatus();
   return views.has_depth ? client::ToWire("depth", views.second, wire->mutable_depth())
                          : client::ToWire("right", views.second, wire->mutable_right());
@@ -115,12 +119,13 @@ absl::Status ReadAnswer(const v1::LocalizeStreamResponse& response, absl::Durati
 
 }  // namespace
 
-void ToWire(const LocalizeStreamOptions& options, v1::LocalizeStreamOptions* wire) {
+absl::Status ToWire(const LocalizeStreamOptions& options, v1::LocalizeStreamOptions* wire) {
   ToWire(options.detector, kLocalizeDefaults, wire->mutable_detector());
   if (options.rig.has_value()) ToWire(*options.rig, wire->mutable_rig());
+  if (options.raw_camera.has_value()) ToWire(*options.raw_camera, wire->mutable_raw_camera());
   const bool has_camera = options.camera.focal_length != 0 || !options.camera.left_projection.empty();
-  if (!options.rig.has_value() || has_camera)
-    ToWire(options.camera, wire->mutable_camera());  // the server refuses both
+  const bool is_raw = options.rig.has_value() || options.raw_camera.has_value();
+  if (!is_raw || has_camera) ToWire(options.camera, wire->mutable_camera());  // the server refuses both
   if (options.refine_rig.has_value()) wire->set_refine_rig(static_cast<v1::RigRefinement>(*options.refine_rig));
   if (options.depth.has_value()) {
     wire->mutable_depth()->set_unit(options.depth->unit);
@@ -129,6 +134,7 @@ void ToWire(const LocalizeStreamOptions& options, v1::LocalizeStreamOptions* wir
   }
   wire->set_mode(static_cast<v1::LocalizeMode>(options.mode));
   SetPolicy(options, wire);
+  return SetWhereToLook(options, wire);
 }
 
 LocalizeStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const LocalizeStreamOptions& options,
@@ -137,36 +143,38 @@ LocalizeStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channe
 
 absl::Status LocalizeStream::Impl::Open(const LocalizeStreamOptions& options) {
   v1::LocalizeStreamRequest first;
-  ToWire(options, first.mutable_options());
+  GLINT_RETURN_IF_ERROR(ToWire(options, first.mutable_options()));
   return core.Open(stub->LocalizeStream(&core.context), first);
 }
 
 LocalizeStream::LocalizeStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 LocalizeStream::~LocalizeStream() = default;
 
-absl::Status LocalizeStream::Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right,
-                                   int64_t time_ns) {
+absl::Status LocalizeStream::Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right, int64_t time_ns,
+                                   const ImageInput& mask, const ImageInput& right_mask) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
-    return ToWire(frame_id, {left, right, false}, time_ns, request->mutable_pair(), slots);
+    return ToWire(frame_id, {left, right, false, mask, right_mask}, time_ns, request->mutable_pair(), slots);
   });
 }
 
-absl::Status LocalizeStream::Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right) {
+absl::Status LocalizeStream::Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right,
+                                        const ImageInput& mask, const ImageInput& right_mask) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
-    return ToWire(frame_id, {left, right, false}, 0, request->mutable_relocalize(), slots);
+    return ToWire(frame_id, {left, right, false, mask, right_mask}, 0, request->mutable_relocalize(), slots);
   });
 }
 
 absl::Status LocalizeStream::WriteDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth,
-                                        int64_t time_ns) {
+                                        int64_t time_ns, const ImageInput& mask) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
-    return ToWire(frame_id, {image, depth, true}, time_ns, request->mutable_pair(), slots);
+    return ToWire(frame_id, {image, depth, true, mask, {}}, time_ns, request->mutable_pair(), slots);
   });
 }
 
-absl::Status LocalizeStream::RelocalizeDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth) {
+absl::Status LocalizeStream::RelocalizeDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth,
+                                             const ImageInput& mask) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
-    return ToWire(frame_id, {image, depth, true}, 0, request->mutable_relocalize(), slots);
+    return ToWire(frame_id, {image, depth, true, mask, {}}, 0, request->mutable_relocalize(), slots);
   });
 }
 

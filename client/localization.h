@@ -23,6 +23,7 @@
 #include "client/image.h"
 #include "client/matching.h"
 #include "client/result.h"
+#include "features/camera/rgbd_camera.h"
 #include "features/depth.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
@@ -36,6 +37,7 @@ using glint::Location;
 using glint::LocationStatus;
 using glint::MapPart;
 using glint::MapPosition;
+using glint::RgbdCamera;  // of raw images and depths; ranges are those of glint.v1.RgbdCamera
 using glint::RigRefinement;
 
 // A rectified stereo camera; ranges are those of glint.v1.StereoCamera.
@@ -58,10 +60,16 @@ enum class LocalizeMode { kReproducible = 1, kRealtime = 2 };
 struct LocalizeStreamOptions : PairStreamOptions {
   DetectorOptions detector = DefaultDetector(kLocalizeDefaults);
   StereoCamera camera;
-  std::optional<StereoRig> rig;  // of raw images, in place of `camera`
+  std::optional<StereoRig> rig;          // of raw images, in place of `camera`
+  std::optional<RgbdCamera> raw_camera;  // of raw images, in place of `camera`, with `depth`
   std::optional<DepthCamera> depth;
   std::optional<RigRefinement> refine_rig;  // default: kOn; with depth kOff, the only value allowed
   LocalizeMode mode = LocalizeMode::kReproducible;
+  // For pairs without a mask of their own: GRAY8 of the images' size, raw ones with a rig or raw_camera; keypoints are
+  // found where it is not 0. Of the left image, and of the right one, which there is none of with depth. Read by
+  // OpenLocalizeStream() only.
+  ImageInput mask, right_mask;
+  Region region;  // of both images, with masks where both allow it
 };
 
 // Answer to one pair or request. If `status` is not OK, the rest is empty; the stream goes on.
@@ -72,7 +80,7 @@ struct LocalizeAnswer {
   absl::Duration retry_after;
 
   Location location;                       // pose and quality, for a pair
-  std::optional<RectifiedPair> rectified;  // of a stream with a rig, for a pair: whose left camera the pose is of
+  std::optional<RectifiedPair> rectified;  // with a rig or raw_camera, for a pair: whose left camera the pose is of
   MapPart map;                             // for GetMap()
   int map_keyframes = 0, map_points = 0;   // size of the map after the message
   Timings timings;
@@ -85,14 +93,18 @@ class LocalizeStream {
  public:
   ~LocalizeStream();
   // Without `right`, `left` has both images side by side. `time_ns`: capture time of any clock, none twice.
-  // Times out of line with those before are warned of.
-  absl::Status Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right, int64_t time_ns);
+  // Times out of line with those before are warned of. Masks are in place of the stream's, here and below.
+  absl::Status Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right, int64_t time_ns,
+                     const ImageInput& mask = {}, const ImageInput& right_mask = {});
   // Relocalizes the pair in the whole map, without a prior pose. Neither map nor stream changes.
-  absl::Status Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right);
+  absl::Status Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right,
+                          const ImageInput& mask = {}, const ImageInput& right_mask = {});
   // RGB-D frames, for streams whose options have `depth`. The depth image has 16 bits: PixelFormat::kGray16, or a grey
   // PNG; samples of 0 are invalid.
-  absl::Status WriteDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth, int64_t time_ns);
-  absl::Status RelocalizeDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth);
+  absl::Status WriteDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth, int64_t time_ns,
+                          const ImageInput& mask = {});
+  absl::Status RelocalizeDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth,
+                               const ImageInput& mask = {});
   absl::Status GetMap(uint64_t frame_id, const MapPosition& from = {});
   absl::Status SaveMap(uint64_t frame_id, const std::string& name);
   absl::Status LoadMap(uint64_t frame_id, const std::string& name);

@@ -18,7 +18,7 @@ struct LocalizeStream::Impl
 };
 
 // The stream's first message.
-void ToWire(const LocalizeStreamOptions& options, v1::LocalizeStreamOptions* wire);
+absl::Status ToWire(const LocalizeStreamOptions& options, v1::LocalizeStreamOptions* wire);
 
 }  // namespace glint::client
 

@@ -54,15 +54,25 @@ absl::Status MatchesFromWire(const v1::Matches& wire, int k, MatchFound* found) 
   return absl::OkStatus();
 }
 
+// What answers depend on, of MatchSettings.
+struct Asked {
+  explicit Asked(const MatchSettings& settings)
+      : k(settings.match.k),
+        query_rays(settings.query_camera.has_value()),
+        train_rays(settings.train_camera.has_value()) {}
+  int k;
+  bool query_rays, train_rays;
+};
+
 // Of a MatchResponse or a MatchStreamResponse.
 template <typename Response>
-absl::Status FindingsOf(const Response& response, int k, MatchFound* found) {
+absl::Status FindingsOf(const Response& response, const Asked& asked, MatchFound* found) {
   const v1::MatchResult& result = response.result();
-  GLINT_RETURN_IF_ERROR(FromWire(result.query(), &found->query));
-  GLINT_RETURN_IF_ERROR(FromWire(result.train(), &found->train));
+  GLINT_RETURN_IF_ERROR(FromWire(result.query(), asked.query_rays, &found->query, &found->query_rays));
+  GLINT_RETURN_IF_ERROR(FromWire(result.train(), asked.train_rays, &found->train, &found->train_rays));
   FromWire(response.timings(), &found->timings);
   found->warnings = FromWire(response.warnings());
-  return MatchesFromWire(result.matches(), k, found);
+  return MatchesFromWire(result.matches(), asked.k, found);
 }
 
 absl::Status ReadStereo(const v1::StereoStreamResponse& response, absl::Duration round_trip, StereoAnswer* answer) {
@@ -104,24 +114,26 @@ absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::Clie
   if (gray_range.wanted()) ToWire(gray_range, request.mutable_gray_range());
   ToWire(settings.detector, kMatchDefaults, request.mutable_detector());
   ToWire(settings, request.mutable_match());
+  SetCameras(settings, &request);
   GLINT_RETURN_IF_ERROR(SetPair(query, train, conditions, &request));
   v1::MatchResponse response;
   if (grpc::Status s = stub->Match(context, request, &response); !s.ok()) return FromGrpc(s);
   MatchFound found;
-  GLINT_RETURN_IF_ERROR(FindingsOf(response, settings.match.k, &found));
+  GLINT_RETURN_IF_ERROR(FindingsOf(response, Asked(settings), &found));
   return found;
 }
 
 MatchStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const MatchStreamOptions& options,
                         MatchCallback callback)
-    : StreamImpl(channel, options.in_flight, std::move(callback),
-                 [k = options.settings.match.k](const auto& response, absl::Duration round_trip, MatchAnswer* answer) {
-                   MatchFound& found = answer->found;
-                   GLINT_RETURN_IF_ERROR(FindingsOf(response, k, &found));
-                   found.set_size = response.set().descriptors();
-                   found.round_trip = round_trip;
-                   return absl::OkStatus();
-                 }) {}
+    : StreamImpl(
+          channel, options.in_flight, std::move(callback),
+          [asked = Asked(options.settings)](const auto& response, absl::Duration round_trip, MatchAnswer* answer) {
+            MatchFound& found = answer->found;
+            GLINT_RETURN_IF_ERROR(FindingsOf(response, asked, &found));
+            found.set_size = response.set().descriptors();
+            found.round_trip = round_trip;
+            return absl::OkStatus();
+          }) {}
 
 absl::Status MatchStream::Impl::Open(const MatchStreamOptions& options) {
   v1::MatchStreamRequest first;
@@ -171,7 +183,7 @@ StereoStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel,
 
 absl::Status StereoStream::Impl::Open(const StereoStreamOptions& options) {
   v1::StereoStreamRequest first;
-  ToWire(options, first.mutable_options());
+  GLINT_RETURN_IF_ERROR(ToWire(options, first.mutable_options()));
   return core.Open(stub->StereoStream(&core.context), first);
 }
 
@@ -179,14 +191,16 @@ StereoStream::StereoStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 StereoStream::~StereoStream() = default;
 
 absl::Status StereoStream::Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right,
-                                 int64_t left_time_ns, int64_t right_time_ns) {
+                                 int64_t left_time_ns, int64_t right_time_ns, const ImageInput& mask,
+                                 const ImageInput& right_mask) {
   return impl_->core.Write(frame_id, [&](v1::StereoStreamRequest* request, FrameSlots* slots) {
     v1::StereoPair* const pair = request->mutable_pair();
     pair->set_frame_id(frame_id);
     pair->set_left_time_ns(left_time_ns);
     pair->set_right_time_ns(right_time_ns);
     *slots = {left.slot, right.slot};
-    return ToWire(left, right, pair);
+    GLINT_RETURN_IF_ERROR(ToWire(left, right, pair));
+    return SetMasks("", mask, right_mask, slots, pair);
   });
 }
 

@@ -20,6 +20,7 @@
 #include "client/image.h"
 #include "client/result.h"
 #include "client/stream.h"
+#include "features/camera/camera.h"
 #include "features/camera/stereo_rig.h"
 #include "features/gray_range.h"
 #include "features/matcher.h"
@@ -65,10 +66,13 @@ struct MatchSettings {
   MatchOptions match;
   float window_radius = 0;         // pixels around the query's position, for pairs without windows; 0: no window
   int max_octave_difference = -1;  // for pairs without octave ranges; -1: any
+  // Of sides that are images, whose size they have: the features of that side then have rays. Images are not changed.
+  std::optional<Camera> query_camera, train_camera;
 };
 
 struct MatchFound {
-  Features query, train;  // features of sides that are images; else empty
+  Features query, train;        // features of sides that are images; else empty
+  Rays query_rays, train_rays;  // of these, with a camera
   MatchResult matches;
   int trains = 0;                 // size of the train set
   int set_size = 0;               // size of the edited set, after an edit
@@ -151,15 +155,20 @@ struct StereoStreamOptions : PairStreamOptions {
   StereoOptions stereo;
   std::optional<StereoRig> rig;  // of raw images, which have its focal length and baseline; else they are rectified
   absl::Duration max_time_difference = absl::Milliseconds(5);
+  // For pairs without a mask of their own: GRAY8 of the images' size, raw ones with a rig; keypoints are found where it
+  // is not 0. Of the left image, and of the right one. Read by OpenStereoStream() only.
+  ImageInput mask, right_mask;
+  Region region;  // of both images, with masks where both allow it
 };
 
 // Stream of sparse stereo. Thread-safe apart from destruction; the callback has the rules of ResultCallback.
 class StereoStream {
  public:
   ~StereoStream();
-  // Without `right`, `left` has both images side by side. Capture times: nanoseconds of any clock; 0: unknown.
+  // Without `right`, `left` has both images side by side. Capture times: nanoseconds of any clock; 0: unknown. Masks
+  // are in place of the stream's.
   absl::Status Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right = {}, int64_t left_time_ns = 0,
-                     int64_t right_time_ns = 0);
+                     int64_t right_time_ns = 0, const ImageInput& mask = {}, const ImageInput& right_mask = {});
   absl::Status Finish();
   void Cancel();
 

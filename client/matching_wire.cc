@@ -87,14 +87,16 @@ absl::Status ToWire(const ImageInput& left, const ImageInput& right, v1::StereoP
 void ToWire(const MatchStreamOptions& options, v1::MatchStreamOptions* wire) {
   ToWire(options.settings.detector, kMatchDefaults, wire->mutable_detector());
   ToWire(options.settings, wire->mutable_match());
+  SetCameras(options.settings, wire);
   SetPolicy(options, wire);
 }
 
-void ToWire(const StereoStreamOptions& options, v1::StereoStreamOptions* wire) {
+absl::Status ToWire(const StereoStreamOptions& options, v1::StereoStreamOptions* wire) {
   ToWire(options.detector, kStereoDefaults, wire->mutable_detector());
   SetStereo(options, wire->mutable_stereo());
   if (options.rig.has_value()) ToWire(*options.rig, wire->mutable_rig());
   SetPolicy(options, wire);
+  return SetWhereToLook(options, wire);
 }
 
 }  // namespace glint::client

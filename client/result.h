@@ -43,9 +43,20 @@ struct Timings {
   int queue_depth = 0;  // frames that were waiting when this one joined them
 };
 
+// What keypoints see with a calibrated camera: element i is that of keypoint i, a unit vector in camera coordinates (x
+// to the right, y down, z ahead), with the lens undone; (0, 0, 0) outside the camera's model. Without a camera empty.
+struct Rays {
+  std::vector<float> x, y, z;
+
+  void Clear() {
+    for (auto* values : {&x, &y, &z}) values->clear();
+  }
+};
+
 // The answer to one image. Every array of `features` has the same length.
 struct Detection {
   Features features;
+  Rays rays;                      // of a call or stream with a camera
   std::vector<Warning> warnings;  // what makes the image or its mask doubtful
   Timings timings;
   absl::Duration round_trip;  // as the client saw it: from the call, or the Write(), to the answer
@@ -113,6 +124,7 @@ struct ServerInfo {
   std::string memory_source;
   int64_t max_threads = 0;  // threads and processes together
   std::string threads_source;
+  bool has_calibration_directory = false;  // it knows rigs by name
 };
 
 // grpc.health.v1's answer. A server that does not know the service answers NOT_FOUND instead.

@@ -46,8 +46,40 @@ void SetLens(const Camera& camera, v1::Camera* wire) {
       lens->set_xi(c[0]), lens->set_k1(c[1]), lens->set_k2(c[2]), lens->set_p1(c[3]), lens->set_p2(c[4]);
       return;
     }
+    case CameraModel::kThinPrism: {
+      auto* const lens = wire->mutable_thin_prism();
+      lens->set_k1(c[0]), lens->set_k2(c[1]), lens->set_p1(c[2]), lens->set_p2(c[3]);
+      lens->set_k3(c[4]), lens->set_k4(c[5]), lens->set_k5(c[6]), lens->set_k6(c[7]);
+      lens->set_s1(c[8]), lens->set_s2(c[9]), lens->set_s3(c[10]), lens->set_s4(c[11]);
+      lens->set_tau_x(c[12]), lens->set_tau_y(c[13]);
+      return;
+    }
   }
 }
+
+void ToWire(const RigidTransform& transform, v1::RigidTransform* wire) {
+  const RowMajor rotation = transform.rotation;
+  wire->mutable_rotation()->Assign(rotation.data(), rotation.data() + rotation.size());
+  wire->set_x(transform.translation.x());
+  wire->set_y(transform.translation.y());
+  wire->set_z(transform.translation.z());
+}
+
+void ToWire(const RectifyOptions& options, v1::RectifyOptions* wire) {
+  const RectifyOptions defaults;
+  wire->set_width(static_cast<uint32_t>(options.image.width));
+  wire->set_height(static_cast<uint32_t>(options.image.height));
+  wire->set_focal_length(options.focal_length);
+  if (options.max_field != defaults.max_field) wire->set_max_field(options.max_field);
+}
+
+absl::Status ReadRotation(const Numbers& wire, Eigen::Matrix3d* rotation) {
+  if (wire.size() != 9) return absl::InternalError("rectified: the server's rotation is not 9 numbers");
+  *rotation = Eigen::Map<const RowMajor>(wire.data());
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 void ToWire(const Camera& camera, v1::Camera* wire) {
   wire->set_width(static_cast<uint32_t>(camera.image.width));
@@ -59,29 +91,25 @@ void ToWire(const Camera& camera, v1::Camera* wire) {
   SetLens(camera, wire);
 }
 
-absl::Status ReadRotation(const Numbers& wire, Eigen::Matrix3d* rotation) {
-  if (wire.size() != 9) return absl::InternalError("rectified: the server's rotation is not 9 numbers");
-  *rotation = Eigen::Map<const RowMajor>(wire.data());
-  return absl::OkStatus();
+void ToWire(const StereoRig& rig, v1::StereoRig* wire) {
+  wire->set_name(rig.name);
+  const bool has_cameras = rig.left.fx != 0 || rig.right.fx != 0;
+  if (rig.name.empty() || has_cameras) {  // the server refuses both
+    ToWire(rig.left, wire->mutable_left());
+    ToWire(rig.right, wire->mutable_right());
+    ToWire(rig.right_from_left, wire->mutable_right_from_left());
+  }
+  ToWire(rig.rectify, wire->mutable_rectify());
 }
 
-}  // namespace
-
-void ToWire(const StereoRig& rig, v1::StereoRig* wire) {
-  ToWire(rig.left, wire->mutable_left());
-  ToWire(rig.right, wire->mutable_right());
-  v1::RigidTransform* const transform = wire->mutable_right_from_left();
-  const RowMajor rotation = rig.right_from_left.rotation;
-  transform->mutable_rotation()->Add(rotation.data(), rotation.data() + rotation.size());
-  transform->set_x(rig.right_from_left.translation.x());
-  transform->set_y(rig.right_from_left.translation.y());
-  transform->set_z(rig.right_from_left.translation.z());
-  const RectifyOptions defaults;
-  v1::RectifyOptions* const rectify = wire->mutable_rectify();
-  rectify->set_width(static_cast<uint32_t>(rig.rectify.image.width));
-  rectify->set_height(static_cast<uint32_t>(rig.rectify.image.height));
-  rectify->set_focal_length(rig.rectify.focal_length);
-  if (rig.rectify.max_field != defaults.max_field) rectify->set_max_field(rig.rectify.max_field);
+void ToWire(const RgbdCamera& camera, v1::RgbdCamera* wire) {
+  ToWire(camera.camera, wire->mutable_camera());
+  if (camera.depth_camera.has_value()) {
+    ToWire(*camera.depth_camera, wire->mutable_depth_camera());
+    ToWire(camera.camera_from_depth, wire->mutable_camera_from_depth());
+  }
+  wire->set_baseline(camera.baseline);
+  ToWire(camera.rectify, wire->mutable_rectify());
 }
 
 absl::StatusOr<RectifiedPair> FromWire(const v1::RectifiedCamera& wire) {

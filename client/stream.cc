@@ -10,12 +10,17 @@ namespace glint::client {
 
 namespace {
 
-absl::Status ReadResult(const v1::DetectStreamResponse& response, absl::Duration round_trip, FrameResult* result) {
+absl::Status ReadResult(const v1::DetectStreamResponse& response, bool wants_rays, absl::Duration round_trip,
+                        FrameResult* result) {
   result->detection.round_trip = round_trip;
   client::FromWire(response.timings(), &result->detection.timings);
   result->detection.warnings = client::FromWire(response.warnings());
-  if (result->status.ok()) return client::FromWire(response.features(), &result->detection.features);
-  result->detection.features.Clear();
+  Detection& detection = result->detection;
+  if (result->status.ok()) {
+    return client::FromWire(response.features(), wants_rays, &detection.features, &detection.rays);
+  }
+  detection.features.Clear();
+  detection.rays.Clear();
   return absl::OkStatus();
 }
 
@@ -23,7 +28,11 @@ absl::Status ReadResult(const v1::DetectStreamResponse& response, absl::Duration
 
 DetectStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const StreamOptions& options,
                          ResultCallback callback)
-    : StreamImpl(channel, options.in_flight, std::move(callback), ReadResult) {}
+    : StreamImpl(channel, options.in_flight, std::move(callback),
+                 [wants_rays = options.camera.has_value()](const auto& response, absl::Duration round_trip,
+                                                           FrameResult* result) {
+                   return ReadResult(response, wants_rays, round_trip, result);
+                 }) {}
 
 absl::Status DetectStream::Impl::Open(const StreamOptions& options) {
   v1::DetectStreamRequest first;

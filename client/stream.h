@@ -12,12 +12,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/image.h"
 #include "client/result.h"
+#include "features/camera/camera.h"
 #include "features/gray_range.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
@@ -38,6 +40,8 @@ struct StreamOptions {
   absl::Duration max_age = absl::ZeroDuration();
   // Region of interest of frames that have none of their own.
   Region region;
+  // Of all frames' images, whose size it has: results then have rays. The images are not changed.
+  std::optional<Camera> camera;
   // How samples of 16 bits become grey; all images must then have them.
   GrayRange gray_range;
   // Frames written whose result has not been delivered: 1..4096. With 1, the round trip adds to each frame; with

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/rig_wire.h"
 #include "client/tracking_impl.h"
 #include "client/wire.h"
 #include "features/status_macros.h"
@@ -39,7 +40,20 @@ void ToWire(const Prediction& prediction, v1::TrackPrediction* wire) {
   wire->mutable_y()->Add(prediction.y.begin(), prediction.y.end());
 }
 
-absl::Status FromWire(const v1::CameraTracks& wire, TrackArrays* tracks) {
+// Messages of images keep their memory, which the next pixels go to. `field` names the images in errors.
+absl::Status ToWire(absl::string_view field, const std::vector<ImageInput>& images, FrameSlots* slots,
+                    google::protobuf::RepeatedPtrField<v1::Image>* wire) {
+  while (wire->size() > static_cast<int>(images.size())) wire->RemoveLast();
+  for (size_t c = 0; c < images.size(); ++c) {
+    v1::Image* const image = c < static_cast<size_t>(wire->size()) ? wire->Mutable(static_cast<int>(c)) : wire->Add();
+    GLINT_RETURN_IF_ERROR(client::ToWire(absl::StrCat(field, "[", c, "]"), images[c], image));
+    if (slots != nullptr) slots->more.push_back(images[c].slot);
+  }
+  return absl::OkStatus();
+}
+
+// `wants_rays`: calibrations were sent.
+absl::Status FromWire(const v1::CameraTracks& wire, bool wants_rays, TrackArrays* tracks) {
   const int count = wire.id_size();
   if (wire.template_age_size() != 0 && wire.template_age_size() != count) {
     return absl::InternalError("cameras: the server's arrays contradict each other");
@@ -62,14 +76,17 @@ absl::Status FromWire(const v1::CameraTracks& wire, TrackArrays* tracks) {
   Assign(wire.template_age(), &tracks->template_age);
   tracks->state.clear();
   for (const int state : wire.state()) tracks->state.push_back(static_cast<TrackState>(state));
+  if (wants_rays) return client::FromWire(wire, tracks->count(), &tracks->rays);
+  tracks->rays.Clear();
   return absl::OkStatus();
 }
 
-absl::Status ReadTracks(const v1::TrackStreamResponse& response, absl::Duration round_trip, TrackAnswer* answer) {
+absl::Status ReadTracks(const v1::TrackStreamResponse& response, bool wants_rays, absl::Duration round_trip,
+                        TrackAnswer* answer) {
   const auto& cameras = response.has_edited() ? response.edited().cameras() : response.tracks().cameras();
   answer->cameras.resize(static_cast<size_t>(cameras.size()));
   for (int c = 0; c < cameras.size(); ++c) {
-    GLINT_RETURN_IF_ERROR(FromWire(cameras[c], &answer->cameras[static_cast<size_t>(c)]));
+    GLINT_RETURN_IF_ERROR(FromWire(cameras[c], wants_rays, &answer->cameras[static_cast<size_t>(c)]));
   }
   client::FromWire(response.timings(), &answer->timings);
   answer->warnings = client::FromWire(response.warnings());
@@ -79,7 +96,7 @@ absl::Status ReadTracks(const v1::TrackStreamResponse& response, absl::Duration 
 
 }  // namespace
 
-void ToWire(const TrackStreamOptions& options, v1::TrackStreamOptions* wire) {
+absl::Status ToWire(const TrackStreamOptions& options, v1::TrackStreamOptions* wire) {
   const TrackStreamOptions defaults;
   ToWire(options.detector, kTrackDefaults, wire->mutable_detector());
   ToWire(options.track, wire->mutable_track());
@@ -93,15 +110,22 @@ void ToWire(const TrackStreamOptions& options, v1::TrackStreamOptions* wire) {
     wire->set_track_template(v1::TRACK_TEMPLATE_FIRST_FRAME);
     wire->set_template_frames(options.template_frames);
   }
+  if (options.region.wanted()) client::ToWire(options.region, wire->mutable_region());
+  for (const Camera& camera : options.calibrations) client::ToWire(camera, wire->add_calibrations());
+  return ToWire("masks", options.masks, nullptr, wire->mutable_masks());
 }
 
 TrackStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const TrackStreamOptions& options,
                         TrackCallback callback)
-    : StreamImpl(channel, options.in_flight, std::move(callback), ReadTracks) {}
+    : StreamImpl(channel, options.in_flight, std::move(callback),
+                 [wants_rays = !options.calibrations.empty()](const auto& response, absl::Duration round_trip,
+                                                              TrackAnswer* answer) {
+                   return ReadTracks(response, wants_rays, round_trip, answer);
+                 }) {}
 
 absl::Status TrackStream::Impl::Open(const TrackStreamOptions& options) {
   v1::TrackStreamRequest first;
-  ToWire(options, first.mutable_options());
+  GLINT_RETURN_IF_ERROR(ToWire(options, first.mutable_options()));
   return core.Open(stub->TrackStream(&core.context), first);
 }
 
@@ -109,7 +133,7 @@ TrackStream::TrackStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TrackStream::~TrackStream() = default;
 
 absl::Status TrackStream::Write(uint64_t frame_id, const std::vector<ImageInput>& images, int64_t time_ns, bool detect,
-                                const std::vector<Prediction>& predictions) {
+                                const std::vector<Prediction>& predictions, const std::vector<ImageInput>& masks) {
   return impl_->core.Write(frame_id, [&](v1::TrackStreamRequest* request, FrameSlots* slots) -> absl::Status {
     v1::TrackFrame* const frame = request->mutable_frame();
     frame->set_frame_id(frame_id);
@@ -117,16 +141,8 @@ absl::Status TrackStream::Write(uint64_t frame_id, const std::vector<ImageInput>
     frame->set_detect(detect);
     frame->clear_predictions();
     for (const Prediction& from : predictions) ToWire(from, frame->add_predictions());
-    // Messages of images keep their memory, which the next pixels go to.
-    while (frame->images_size() > static_cast<int>(images.size())) frame->mutable_images()->RemoveLast();
-    for (size_t c = 0; c < images.size(); ++c) {
-      v1::Image* const image = c < static_cast<size_t>(frame->images_size())
-                                   ? frame->mutable_images(static_cast<int>(c))
-                                   : frame->add_images();
-      GLINT_RETURN_IF_ERROR(client::ToWire(absl::StrCat("images[", c, "]"), images[c], image));
-      slots->more.push_back(images[c].slot);
-    }
-    return absl::OkStatus();
+    GLINT_RETURN_IF_ERROR(ToWire("images", images, slots, frame->mutable_images()));
+    return ToWire("masks", masks, slots, frame->mutable_masks());
   });
 }
 

@@ -20,6 +20,7 @@
 #include "client/image.h"
 #include "client/matching.h"
 #include "client/result.h"
+#include "features/camera/camera.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
 #include "features/tracker.h"
@@ -41,6 +42,12 @@ struct TrackStreamOptions : PairStreamOptions {
   // 1..8: the template of a track is its patch in the frame where it began, and so many such frames are kept per
   // camera. 0: its patch in the previous frame.
   int template_frames = 0;
+  // Where tracks may begin and live: none, or one of each camera, GRAY8 of its images' size: where it is not 0. For
+  // frames without masks of their own. Read by OpenTrackStream() only.
+  std::vector<ImageInput> masks;
+  Region region;  // likewise, of the images of all cameras
+  // None, or one of each camera, of its images' size: answers then have rays. The images are not changed.
+  std::vector<Camera> calibrations;
 };
 
 // Predicted positions of the tracks of one camera.
@@ -63,6 +70,7 @@ struct TrackArrays {
   std::vector<TrackState> state;
   std::vector<float> residual, gain, offset;
   std::vector<int32_t> template_age;  // frames since that of its template; empty without template_frames
+  Rays rays;                          // what (x, y) sees; empty without calibrations
   bool detected = false;              // new points were looked for
 
   size_t count() const { return id.size(); }
@@ -87,9 +95,9 @@ class TrackStream {
  public:
   ~TrackStream();
   // One image per camera. `time_ns`: capture time of any clock; 0: unknown. `detect`: detect new points.
-  // `predictions`: at most one per camera.
+  // `predictions`: at most one per camera. `masks`: none, or one per camera, in place of the stream's.
   absl::Status Write(uint64_t frame_id, const std::vector<ImageInput>& images, int64_t time_ns = 0, bool detect = false,
-                     const std::vector<Prediction>& predictions = {});
+                     const std::vector<Prediction>& predictions = {}, const std::vector<ImageInput>& masks = {});
   // Begins tracks at these positions, pixels, of the last frame that was answered without an error.
   absl::Status Add(uint64_t frame_id, int camera, const std::vector<float>& x, const std::vector<float>& y);
   absl::Status Forget(uint64_t frame_id, const std::vector<uint64_t>& ids);

@@ -17,8 +17,8 @@ struct TrackStream::Impl
   absl::Status Open(const TrackStreamOptions& options);
 };
 
-// The stream's first message: what differs from the server's defaults.
-void ToWire(const TrackStreamOptions& options, v1::TrackStreamOptions* wire);
+// The stream's first message: what differs from the server's defaults. INVALID_ARGUMENT: a mask that cannot be sent.
+absl::Status ToWire(const TrackStreamOptions& options, v1::TrackStreamOptions* wire);
 
 }  // namespace glint::client
 

@@ -3,6 +3,7 @@
 #include <google/protobuf/duration.pb.h>
 #include <google/protobuf/wrappers.pb.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -11,6 +12,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/rig_wire.h"
 #include "features/error.h"
 #include "features/option_fields.h"
 
@@ -148,6 +150,7 @@ void ToWire(const Region& region, v1::ImageRegion* wire) {
 absl::Status ToWire(const StreamOptions& options, v1::DetectStreamOptions* wire) {
   ToWire(options.detector, kDetectDefaults, wire->mutable_detector());
   if (options.region.wanted()) ToWire(options.region, wire->mutable_region());
+  if (options.camera.has_value()) ToWire(*options.camera, wire->mutable_camera());
   SetPolicy(options, wire);
   if (options.mask.kind == ImageInput::Kind::kNone) return absl::OkStatus();
   return ToWire("options.mask", options.mask, wire->mutable_mask());
@@ -202,6 +205,23 @@ absl::Status FromWire(const v1::ImageFeatures& wire, Features* features) {
   features->descriptor_bytes = wire.descriptor_bytes();
   features->truncated = wire.truncated();
   return absl::OkStatus();
+}
+
+absl::Status FromWire(const v1::ImageFeatures& wire, bool wanted, Features* features, Rays* rays) {
+  rays->Clear();
+  GLINT_RETURN_IF_ERROR(FromWire(wire, features));
+  absl::Status status = FromWire(wire, wanted ? features->count() : 0, rays);
+  if (!status.ok()) features->Clear();
+  return status;
+}
+
+absl::Status CheckRays(size_t count, const std::array<int, 3>& sizes) {
+  const auto all = [&sizes](size_t size) {
+    return std::all_of(sizes.begin(), sizes.end(), [size](int s) { return s == static_cast<int>(size); });
+  };
+  if (all(count)) return absl::OkStatus();
+  if (all(0)) return absl::InternalError("rays: the server has sent none; older ones know no cameras of keypoints");
+  return absl::InternalError("rays: the server's arrays are not one for each keypoint");
 }
 
 void FromWire(const v1::Timings& wire, Timings* timings) {
@@ -284,6 +304,7 @@ ServerInfo FromWire(const v1::GetServerInfoResponse& wire) {
   info.memory_source = wire.memory_source();
   info.max_threads = wire.max_threads();
   info.threads_source = wire.threads_source();
+  info.has_calibration_directory = wire.has_calibration_directory();
   return info;
 }
 

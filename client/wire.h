@@ -4,6 +4,8 @@
 
 #include <grpcpp/support/status.h>
 
+#include <array>
+#include <cstddef>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,6 +15,7 @@
 #include "features/gray_range.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
+#include "features/status_macros.h"
 #include "features/warning.h"
 #include "glint/v1/envelope.pb.h"
 #include "glint/v1/feature_detection.pb.h"
@@ -54,8 +57,21 @@ void Assign(const Repeated& from, Vector* to) {
   to->assign(from.begin(), from.end());
 }
 
+absl::Status CheckRays(size_t count, const std::array<int, 3>& sizes);
 // INTERNAL when the arrays' lengths contradict each other. Keep the memory that the result has.
 absl::Status FromWire(const v1::ImageFeatures& wire, Features* features);
+// `wanted`: a camera was sent.
+absl::Status FromWire(const v1::ImageFeatures& wire, bool wanted, Features* features, Rays* rays);
+// Rays of a message that has `count` of them. INTERNAL: another number, or none, which older servers send.
+template <typename Message>
+absl::Status FromWire(const Message& wire, size_t count, Rays* rays) {
+  rays->Clear();
+  GLINT_RETURN_IF_ERROR(CheckRays(count, {wire.ray_x_size(), wire.ray_y_size(), wire.ray_z_size()}));
+  Assign(wire.ray_x(), &rays->x);
+  Assign(wire.ray_y(), &rays->y);
+  Assign(wire.ray_z(), &rays->z);
+  return absl::OkStatus();
+}
 void FromWire(const v1::Timings& wire, Timings* timings);
 std::vector<Warning> FromWire(const google::protobuf::RepeatedPtrField<v1::Warning>& wire);
 

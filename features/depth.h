@@ -36,11 +36,13 @@ struct DepthView {
   }
 };
 
-// Both images of a rectified camera; or one image, and the depth of its pixels in place of `right`.
+// Both images of a rectified camera; or one image, and the depth of its pixels in place of `right`. The masks have the
+// shape of the images, and are 0 where nothing is to be found; empty: everywhere. There is no right one with depth.
 struct CameraView {
   ImageView left;
   ImageView right;
   DepthView depth;
+  ImageView left_mask{}, right_mask{};
 
   bool has_depth() const { return !depth.empty(); }
 };

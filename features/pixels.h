@@ -35,6 +35,12 @@ struct Pixels {
   Shape shape() const { return view.empty() && rows != nullptr ? rows->shape() : view.shape(); }
 };
 
+// Both images of a pair, of one shape, and their masks, which have it, too, or are absent.
+struct PixelPair {
+  Pixels left, right;
+  Pixels left_mask{}, right_mask{};
+};
+
 // The view if there is one; else the rows, written into `*memory`.
 inline ImageView ViewOf(const Pixels& pixels, Image* memory) {
   if (!pixels.view.empty() || pixels.rows == nullptr) return pixels.view;

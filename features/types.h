@@ -38,6 +38,12 @@ struct ImageView {
   uint8_t at(int x, int y) const { return row(y)[x]; }
 };
 
+// Both images of a pair, of one shape, and their masks, which have it, too; an empty mask is none.
+struct ImagePair {
+  ImageView left, right;
+  ImageView left_mask{}, right_mask{};
+};
+
 // The owner that goes with ImageView: 64-byte aligned memory whose rows are a multiple of 64 bytes apart. Resize()
 // keeps the memory it has when that suffices, so an Image that has seen its largest shape allocates no more. Move-only.
 class Image {

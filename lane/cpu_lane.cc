@@ -47,16 +47,16 @@ class CpuLane final : public Lane, public Parallel {
       return status;
     });
   }
-  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                         const Pixels& right, StereoPairResult* found, StageTimes* times) override {
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const PixelPair& pair,
+                         StereoPairResult* found, StageTimes* times) override {
     return InMemory([&](Parts* parts) {
       const LaneClock::time_point start = LaneClock::now();
-      const ImageView left_view = ViewOf(left, &parts->image);
-      const ImageView right_view = ViewOf(right, &parts->other);
+      const ImagePair views{ViewOf(pair.left, &parts->image), ViewOf(pair.right, &parts->other),
+                            ViewOf(pair.left_mask, &parts->left_mask), ViewOf(pair.right_mask, &parts->right_mask)};
       const int64_t copied_ns = NanosecondsSince(start);
       cpu::StereoTimes took;
-      absl::Status status = parts->stereo.Detect(options, left_view, right_view, stereo, &found->left, &found->right,
-                                                 &found->matches, &took, checkpoint());
+      absl::Status status = parts->stereo.Detect(options, views, stereo, &found->left, &found->right, &found->matches,
+                                                 &took, checkpoint());
       if (!status.ok()) return status;
       *times = TimesOfPair(took.detect_ns, took.left, took.right);
       times->upload_ns += copied_ns;
@@ -100,6 +100,7 @@ class CpuLane final : public Lane, public Parallel {
     cpu::StereoPipeline stereo;
     CpuTrack track;
     Image image, other;  // for pixels without a view; `other` is a mask or the right image
+    Image left_mask, right_mask;
   };
 
   // After std::bad_alloc the buffers may be inconsistent: the next frame creates new ones.

@@ -91,16 +91,16 @@ class CudaLane final : public Lane {
       return run;
     });
   }
-  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                         const Pixels& right, StereoPairResult* found, StageTimes* times) override {
-    return OnBoth(left, right, times, &found->match_ns, [&](ImageView l, ImageView r, cuda::StereoTimes* took) {
-      return stereo_->Detect(options, l, r, stereo, &found->left, &found->right, &found->matches, took);
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const PixelPair& pair,
+                         StereoPairResult* found, StageTimes* times) override {
+    return OnBoth(pair, times, &found->match_ns, [&](const ImagePair& views, cuda::StereoTimes* took) {
+      return stereo_->Detect(options, views, stereo, &found->left, &found->right, &found->matches, took);
     });
   }
   absl::Status RunBoth(const DetectorOptions& options, const Pixels& first, const Pixels& second,
                        Features* first_features, Features* second_features, StageTimes* times) override {
-    return OnBoth(first, second, times, &times->download_ns, [&](ImageView a, ImageView b, cuda::StereoTimes* took) {
-      return stereo_->DetectImages(options, a, b, first_features, second_features, &both_, took);
+    return OnBoth({first, second}, times, &times->download_ns, [&](const ImagePair& views, cuda::StereoTimes* took) {
+      return stereo_->DetectImages(options, views.left, views.right, first_features, second_features, &both_, took);
     });
   }
   absl::Status MatchBoth(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
@@ -155,9 +155,9 @@ class CudaLane final : public Lane {
   }
   absl::Status NoteLoss(absl::Status status) { return NoteLoss(std::move(status), options_.device); }
 
-  // Calls work(first, second, &took) for two images at once; `rest_ns` is its time after detection.
+  // Calls work(views, &took) for two images at once; `rest_ns` is its time after detection.
   template <typename Work>
-  absl::Status OnBoth(const Pixels& first, const Pixels& second, StageTimes* times, int64_t* rest_ns, Work work) {
+  absl::Status OnBoth(const PixelPair& pair, StageTimes* times, int64_t* rest_ns, Work work) {
     const cuda::Range range("lane");
     if (stereo_ == nullptr) {
       auto made = cuda::StereoPipeline::Create(options_);
@@ -165,13 +165,16 @@ class CudaLane final : public Lane {
       stereo_ = *std::move(made);
     }
     const LaneClock::time_point start = LaneClock::now();
-    GLINT_ASSIGN_OR_RETURN(const auto first_view, image_.Hold(first));
-    GLINT_ASSIGN_OR_RETURN(const auto second_view, other_.Hold(second));
+    ImagePair views;
+    GLINT_ASSIGN_OR_RETURN(views.left, image_.Hold(pair.left));
+    GLINT_ASSIGN_OR_RETURN(views.right, other_.Hold(pair.right));
+    GLINT_ASSIGN_OR_RETURN(views.left_mask, left_mask_.Hold(pair.left_mask));
+    GLINT_ASSIGN_OR_RETURN(views.right_mask, right_mask_.Hold(pair.right_mask));
     const int64_t copied_ns = NanosecondsSince(start);
     cuda::StereoTimes took;
     absl::Status status;
     try {
-      status = work(first_view, second_view, &took);
+      status = work(views, &took);
     } catch (const std::bad_alloc&) {  // as CpuLane::InMemory()
       stereo_ = nullptr;
       throw;
@@ -199,6 +202,7 @@ class CudaLane final : public Lane {
   const bool decodes_jpeg_;
   cuda::JpegPlan jpeg_plan_;   // of the last file
   PinnedImage image_, other_;  // of pairs (`other_`: the right image) and of tracks
+  PinnedImage left_mask_, right_mask_;
   CudaMatching matching_;
   absl::Status lost_;                             // see NoteLoss(); or for want of memory
   std::unique_ptr<cuda::StereoPipeline> stereo_;  // created by the first pair

@@ -23,8 +23,8 @@ absl::StatusOr<JpegRun> Lane::RunJpeg(const DetectorOptions&, absl::Span<const u
   return absl::UnimplementedError(absl::StrCat("JPEG files: not of lanes on ", device()));
 }
 
-absl::Status Lane::RunStereo(const DetectorOptions&, const StereoOptions&, const Pixels&, const Pixels&,
-                             StereoPairResult*, StageTimes*) {
+absl::Status Lane::RunStereo(const DetectorOptions&, const StereoOptions&, const PixelPair&, StereoPairResult*,
+                             StageTimes*) {
   return absl::UnimplementedError(absl::StrCat("stereo pairs: not of lanes on ", device()));
 }
 

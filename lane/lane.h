@@ -130,11 +130,12 @@ class Lane {
   virtual absl::StatusOr<JpegRun> RunJpeg(const DetectorOptions& options, absl::Span<const uint8_t> file, Shape shape,
                                           const Pixels& mask, Features* features, StageTimes* times);
 
-  // Detects features in both images of a rectified pair, of equal shape, and matches them. `options` must be valid and
-  // with a descriptor, `stereo` valid. As Run() otherwise. `times` are those of both images together, without matching;
-  // a device's upload is in detect_ns, its download in match_ns. UNIMPLEMENTED: not supported by this lane.
-  virtual absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                                 const Pixels& right, StereoPairResult* found, StageTimes* times);
+  // Detects features in both images of a rectified pair, each as Run() with its mask, and matches them. `options` must
+  // be valid and with a descriptor, `stereo` valid. As Run() otherwise. `times` are those of both images together,
+  // without matching; a device's upload is in detect_ns, its download in match_ns. UNIMPLEMENTED: not supported by this
+  // lane.
+  virtual absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const PixelPair& pair,
+                                 StereoPairResult* found, StageTimes* times);
 
   // Matches descriptors. Arguments must be valid (ValidateMatchOptions, ValidateMatchInput). UNIMPLEMENTED: not
   // supported by this lane.

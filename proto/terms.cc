@@ -49,6 +49,7 @@ static_assert(Same(TrackState::kImageResized, v1::TRACK_STATE_IMAGE_RESIZED));
 static_assert(Same(TrackState::kLastFrameLost, v1::TRACK_STATE_LAST_FRAME_LOST));
 static_assert(Same(TrackState::kReset, v1::TRACK_STATE_RESET));
 static_assert(Same(TrackState::kForgotten, v1::TRACK_STATE_FORGOTTEN));
+static_assert(Same(TrackState::kMasked, v1::TRACK_STATE_MASKED));
 static_assert(kTrackStateCount == v1::TrackState_MAX + 1, "terms.h lacks a value");
 
 static_assert(Same(LocationStatus::kInitializing, v1::LOCATION_STATUS_INITIALIZING));

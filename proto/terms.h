@@ -48,9 +48,10 @@ enum class TrackState : unsigned char {
   kImageResized = 8,   // the camera's images have another size now
   kLastFrameLost = 9,  // the server has not the frame before any more
   kReset = 10,         // the client asked for it
-  kForgotten = 11      // likewise
+  kForgotten = 11,     // likewise
+  kMasked = 12         // where the mask is 0, or outside the region
 };
-inline constexpr int kTrackStateCount = 12;  // with 0, which no track has
+inline constexpr int kTrackStateCount = 13;  // with 0, which no track has
 
 // What is known of a camera that a LocalizeStream locates.
 enum class LocationStatus : unsigned char {

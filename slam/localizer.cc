@@ -253,7 +253,8 @@ void Localizer::State::Watch(const CameraView& view, int64_t time_ns, const std:
   if (!view.has_depth() && odometry.map().keyframes.empty() && without_map++ % kProbeEvery == 0 &&
       MayBeSwapped(figures, frame.left.count())) {
     StereoFrame swapped;
-    if (front_end->Find(view.right, view.left, &swapped).ok()) figures.swapped_share = FiguresOf(swapped).stereo_share;
+    if (front_end->Find({view.right, view.left, view.right_mask, view.left_mask}, &swapped).ok())
+      figures.swapped_share = FiguresOf(swapped).stereo_share;
   }
   const Eigen::Vector3d& position = result->world_from_camera.translation;
   const bool is_tracking = result->status == TrackingStatus::kTracking;

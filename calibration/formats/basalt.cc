@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
 #include "features/status_macros.h"
@@ -175,6 +175,7 @@ absl::StatusOr<std::vector<NamedText>> WriteBasalt(const Calibration& calibratio
 
 }  // namespace
 
-const Format kBasalt = {"basalt", "Basalt calibration JSON", RecognisesBasalt, ReadBasalt, WriteBasalt};
+const Format kBasalt = {"basalt",    "Basalt calibration JSON", RecognisesBasalt, ReadBasalt,
+                        WriteBasalt, /*writes_imu=*/true};
 
 }  // namespace glint::calibration

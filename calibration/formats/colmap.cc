@@ -17,7 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
 #include "features/status_macros.h"
@@ -237,7 +237,7 @@ std::optional<std::string> ColmapParameters(const Camera& camera) {
       if (k[4] == 0) return with("OPENCV", {k[0], k[1], k[2], k[3]});
       return with("FULL_OPENCV", {k[0], k[1], k[2], k[3], k[4], 0, 0, 0});
     case CameraModel::kRational:
-      return with("FULL_OPENCV", {k.begin(), k.end()});
+      return with("FULL_OPENCV", {k.begin(), k.begin() + 8});
     case CameraModel::kKannalaBrandt:
       return with("OPENCV_FISHEYE", {k[0], k[1], k[2], k[3]});
     case CameraModel::kFov:
@@ -246,6 +246,7 @@ std::optional<std::string> ColmapParameters(const Camera& camera) {
       return with("EUCM", {k[0], k[1]});
     case CameraModel::kDoubleSphere:
     case CameraModel::kOmni:
+    case CameraModel::kThinPrism:
       return std::nullopt;
   }
   return std::nullopt;

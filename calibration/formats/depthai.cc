@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "features/status_macros.h"
 
@@ -96,59 +96,17 @@ absl::StatusOr<OakPose> OakChain(const Source& source, const OakSockets& sockets
   }
 }
 
-// How far thin prism (s1 s2 s3 s4) and tilt (tx ty) terms of OpenCV's 14 move the pixels of an image's border, at most.
-double MovedByPrismAndTilt(const std::vector<double>& d, const Camera& camera) {
-  const Eigen::Matrix3d turn =
-      (Eigen::AngleAxisd(-d[13], Eigen::Vector3d::UnitY()) * Eigen::AngleAxisd(-d[12], Eigen::Vector3d::UnitX()))
-          .toRotationMatrix();
-  Eigen::Matrix3d tilt;
-  tilt << turn(2, 2), 0, -turn(0, 2), 0, turn(2, 2), -turn(1, 2), 0, 0, 1;
-  tilt *= turn;
-  double most = 0;
-  for (const double u : {0.0, 0.5, 1.0}) {
-    for (const double v : {0.0, 0.5, 1.0}) {
-      const Eigen::Vector2d at((u * camera.image.width - camera.cx) / camera.fx,
-                               (v * camera.image.height - camera.cy) / camera.fy);
-      const double r2 = at.squaredNorm();
-      const Eigen::Vector2d prism(d[8] * r2 + d[9] * r2 * r2, d[10] * r2 + d[11] * r2 * r2);
-      const Eigen::Vector2d moved = (tilt * (at + prism).homogeneous()).hnormalized();
-      most = std::max(most, camera.fx * (moved - at).norm());
-    }
-  }
-  return most;
-}
-
-// Leaves out what Glint has no model for, with a warning, where that moves no pixel by over one.
-absl::Status LeaveOutPrismAndTilt(const Source& source, const std::string& field, const Camera& camera,
-                                  std::vector<double>* d, std::vector<std::string>* warnings) {
-  if (d->size() <= 8 || std::all_of(d->begin() + 8, d->end(), [](double k) { return k == 0; })) return absl::OkStatus();
-  d->resize(14);
-  const double moved = MovedByPrismAndTilt(*d, camera);
-  if (!(moved <= 1)) {
-    return FieldError(source, field,
-                      absl::StrFormat("thin prism and tilt move pixels by up to %.3g, and Glint has no "
-                                      "model for them",
-                                      moved));
-  }
-  warnings->push_back(FieldWarning(
-      source, field, absl::StrFormat("thin prism and tilt are left out; they move pixels by up to %.3g", moved)));
-  d->resize(8);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Camera> ReadOakCamera(const Source& source, int socket, const Node& node,
-                                     std::vector<std::string>* warnings) {
+absl::StatusOr<Camera> ReadOakCamera(const Source& source, int socket, const Node& node) {
   const std::string field = absl::StrCat("cameraData[", socket, "]/");
   Camera camera;
   GLINT_ASSIGN_OR_RETURN(const double width, Number(source, node, "width"));
   GLINT_ASSIGN_OR_RETURN(const double height, Number(source, node, "height"));
   GLINT_ASSIGN_OR_RETURN(const auto k, Numbers(source, node, "intrinsicMatrix", 9));
-  GLINT_ASSIGN_OR_RETURN(auto d, Numbers(source, node, "distortionCoeff", 0));
+  GLINT_ASSIGN_OR_RETURN(const auto d, Numbers(source, node, "distortionCoeff", 0));
   GLINT_ASSIGN_OR_RETURN(const double type, NumberOr(source, node, "cameraType", 0));
   GLINT_ASSIGN_OR_RETURN(camera.image, ImageSize(source, field + "width, height", width, height));
   camera.fx = k[0], camera.fy = k[4], camera.cx = k[2], camera.cy = k[5];
   if (type == 0) {
-    GLINT_RETURN_IF_ERROR(LeaveOutPrismAndTilt(source, field + "distortionCoeff", camera, &d, warnings));
     GLINT_RETURN_IF_ERROR(SetOpenCvLens(source, field + "distortionCoeff", d, &camera));
   } else if (type == 1 && d.size() >= 4) {
     camera.model = CameraModel::kKannalaBrandt;
@@ -179,7 +137,7 @@ absl::StatusOr<std::vector<int>> OakOrder(const Source& source, const OakSockets
 
 // In the frame of the camera whose chain is `first`.
 absl::StatusOr<RigCamera> ReadOakRigCamera(const Source& source, const OakSockets& sockets, int socket,
-                                           const OakPose& first, std::vector<std::string>* warnings) {
+                                           const OakPose& first) {
   RigCamera camera;
   camera.name = OakName(socket);
   GLINT_ASSIGN_OR_RETURN(const OakPose pose, OakChain(source, sockets, socket));
@@ -189,7 +147,7 @@ absl::StatusOr<RigCamera> ReadOakRigCamera(const Source& source, const OakSocket
         absl::StrCat("leads to ", OakName(pose.root), ", but the first camera's to ", OakName(first.root)));
   }
   camera.rig_from_camera = first.root_from_camera.Inverse() * pose.root_from_camera;
-  GLINT_ASSIGN_OR_RETURN(camera.camera, ReadOakCamera(source, socket, *sockets.at(socket), warnings));
+  GLINT_ASSIGN_OR_RETURN(camera.camera, ReadOakCamera(source, socket, *sockets.at(socket)));
   return camera;
 }
 
@@ -202,7 +160,7 @@ absl::StatusOr<Calibration> ReadDepthAi(absl::Span<const Source> sources, const 
   GLINT_ASSIGN_OR_RETURN(const OakPose first, OakChain(source, sockets, order[0]));
   Calibration calibration;
   for (const int socket : order) {
-    auto camera = ReadOakRigCamera(source, sockets, socket, first, &calibration.warnings);
+    auto camera = ReadOakRigCamera(source, sockets, socket, first);
     if (camera.ok()) {
       calibration.rig.cameras.push_back(*std::move(camera));
     } else if (calibration.rig.cameras.size() < 2) {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
 #include "features/status_macros.h"
@@ -129,7 +129,7 @@ absl::StatusOr<std::string> EdexCamera(const RigCamera& from) {
   if (camera.model == CameraModel::kPinhole) lens = {"pinhole", {}};
   if (camera.model == CameraModel::kKannalaBrandt) lens = {"fisheye", {k[0], k[1], k[2], k[3]}};
   if (camera.model == CameraModel::kRadialTangential) lens = {"brown5k", {k[0], k[1], k[4], k[2], k[3]}};
-  if (camera.model == CameraModel::kRational) lens = {"polynomial", {k.begin(), k.end()}};
+  if (camera.model == CameraModel::kRational) lens = {"polynomial", {k.begin(), k.begin() + 8}};
   if (!lens) {
     return absl::InvalidArgumentError(
         absl::StrCat("EDEX has no camera model ", NameOf(camera.model), " of ", from.name));
@@ -165,6 +165,6 @@ absl::StatusOr<std::vector<NamedText>> WriteEdex(const Calibration& calibration)
 
 }  // namespace
 
-const Format kEdex = {"edex", "cuVSLAM EDEX", RecognisesEdex, ReadEdex, WriteEdex};
+const Format kEdex = {"edex", "cuVSLAM EDEX", RecognisesEdex, ReadEdex, WriteEdex, /*writes_imu=*/true};
 
 }  // namespace glint::calibration

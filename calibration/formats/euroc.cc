@@ -13,9 +13,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
-#include "calibration/calibration.h"
-#include "calibration/fields.h"
-#include "calibration/format.h"
+#include "calibration/formats/fields.h"
+#include "calibration/formats/format.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
 #include "calibration/formats/named_lens.h"
@@ -163,6 +162,6 @@ absl::StatusOr<std::vector<NamedText>> WriteEuroc(const Calibration& calibration
 
 }  // namespace
 
-const Format kEuroc = {"euroc", "EuRoC sensor.yaml", RecognisesEuroc, ReadEuroc, WriteEuroc};
+const Format kEuroc = {"euroc", "EuRoC sensor.yaml", RecognisesEuroc, ReadEuroc, WriteEuroc, /*writes_imu=*/true};
 
 }  // namespace glint::calibration

@@ -2,7 +2,7 @@
 #ifndef GLINT_CALIBRATION_FORMATS_FORMATS_H_
 #define GLINT_CALIBRATION_FORMATS_FORMATS_H_
 
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 
 namespace glint::calibration {
 

@@ -15,9 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
-#include "calibration/calibration.h"
-#include "calibration/fields.h"
-#include "calibration/format.h"
+#include "calibration/formats/fields.h"
+#include "calibration/formats/format.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
 #include "calibration/formats/named_lens.h"
@@ -285,7 +284,8 @@ absl::StatusOr<std::string> KalibrCameraText(const Camera& camera) {
       d.assign(lens.begin() + 1, lens.begin() + 5);
       break;
     case CameraModel::kRational:
-      return absl::InvalidArgumentError("model: Kalibr has no rational lens");
+    case CameraModel::kThinPrism:
+      return absl::InvalidArgumentError(absl::StrCat("model: Kalibr has no ", NameOf(camera.model), " lens"));
   }
   intrinsics.insert(intrinsics.end(), k.begin(), k.end());
   return absl::StrCat("  camera_model: ", model, "\n  distortion_coeffs: [", Digits(d, ", "),
@@ -323,6 +323,6 @@ absl::StatusOr<std::vector<NamedText>> WriteKalibr(const Calibration& calibratio
 
 }  // namespace
 
-const Format kKalibr = {"kalibr", "Kalibr camchain", RecognisesKalibr, ReadKalibr, WriteKalibr};
+const Format kKalibr = {"kalibr", "Kalibr camchain", RecognisesKalibr, ReadKalibr, WriteKalibr, /*writes_imu=*/true};
 
 }  // namespace glint::calibration

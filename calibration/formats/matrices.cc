@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "features/status_macros.h"
 
 namespace glint::calibration {

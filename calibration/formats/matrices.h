@@ -8,8 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "calibration/calibration.h"
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 #include "features/camera/rig.h"
 
 namespace glint::calibration {

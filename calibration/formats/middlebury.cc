@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
 #include "features/status_macros.h"

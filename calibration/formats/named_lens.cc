@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "features/error.h"
 
 namespace glint::calibration {

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 #include "features/camera/camera.h"
 
 namespace glint::calibration {

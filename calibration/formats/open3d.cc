@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "features/status_macros.h"
 

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/matrices.h"
 #include "calibration/formats/opencv_matrices.h"
@@ -77,6 +78,21 @@ std::optional<int> OnlyEyeOf(const Found& found) {
     eye = matrix.eye;
   }
   return eye;
+}
+
+// Camera matrices of more cameras than one: "mtx_iphone, mtx_webcam". Empty: of one, or of none.
+std::string SeveralCameras(absl::Span<const Found> files) {
+  std::vector<const Matrix*> several;
+  for (const Found& file : files) {
+    for (const Matrix& matrix : file.matrices) {
+      const bool is_same = std::any_of(several.begin(), several.end(), [&](const Matrix* m) {
+        return (matrix.eye != kNoEye && m->eye == matrix.eye) || AreEqual(m->values, matrix.values);
+      });
+      if (matrix.role == Role::kIntrinsics && !is_same) several.push_back(&matrix);
+    }
+  }
+  if (several.size() < 2) return "";
+  return absl::StrJoin(several, ", ", [](std::string* out, const Matrix* m) { absl::StrAppend(out, m->name); });
 }
 
 // Counts eyes from 0, and makes files of one camera each the left one's, the right one's.
@@ -263,6 +279,11 @@ absl::StatusOr<Calibration> Read(absl::Span<const Source> sources, const ReadOpt
     if (camera.has_value()) calibration.rig.cameras.push_back(*camera);
   }
   auto& cameras = calibration.rig.cameras;
+  if (const std::string several = SeveralCameras(files); cameras.size() < 2 && !several.empty()) {
+    return FieldError(sources[0], several,
+                      "are of several cameras, of which the names do not say left and right; call them K_left D_left "
+                      "K_right D_right, where R and T are of the right camera from the left one");
+  }
   if (cameras.empty()) {
     GLINT_ASSIGN_OR_RETURN(const auto camera, ReadEye(matrices, kNoEye, fisheye, &calibration.warnings));
     if (!camera.has_value()) {
@@ -289,6 +310,7 @@ absl::StatusOr<std::string> LensText(const RigCamera& camera, absl::string_view 
   k << c.fx, 0, c.cx, 0, c.fy, c.cy, 0, 0, 1;
   int count = 5;
   if (c.model == CameraModel::kRational) count = 8;
+  if (c.model == CameraModel::kThinPrism) count = c.lens[12] == 0 && c.lens[13] == 0 ? 12 : 14;
   if (c.model == CameraModel::kKannalaBrandt || c.model == CameraModel::kOmni) count = 4;
   if (c.model == CameraModel::kDoubleSphere || c.model == CameraModel::kEucm || c.model == CameraModel::kFov) {
     return absl::InvalidArgumentError(absl::StrCat("lens of ", camera.name, ": OpenCV has no model ", NameOf(c.model)));

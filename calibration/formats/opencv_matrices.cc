@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace glint::calibration::opencv {
 namespace {
@@ -22,7 +24,25 @@ bool HasWord(const Words& words, std::initializer_list<absl::string_view> wanted
   });
 }
 
-// "cameraMatrix_L2" is camera, matrix, l, 2; "KL" and "Kright" are k, l and k, right.
+// Takes the side off an end of a word of a matrix's: "mtxl", "kr", "leftcam".
+bool TakeOffSide(absl::string_view word, absl::string_view* rest, absl::string_view* side) {
+  const auto is_of_matrix = [](absl::string_view stem) {
+    constexpr absl::string_view kStems[] = {"k",     "d",      "m",         "r",          "p",          "t",
+                                            "mtx",   "dist",   "cam",       "camera",     "mat",        "matrix",
+                                            "coeff", "coeffs", "intrinsic", "intrinsics", "distortion", "proj"};
+    return std::find(std::begin(kStems), std::end(kStems), stem) != std::end(kStems);
+  };
+  for (const absl::string_view end : {"left", "right", "l", "r"}) {
+    *side = end;
+    *rest = word;
+    if (absl::ConsumeSuffix(rest, end) && is_of_matrix(*rest)) return true;
+    *rest = word;
+    if (end.size() > 1 && absl::ConsumePrefix(rest, end) && is_of_matrix(*rest)) return true;  // "rmat" is a rotation
+  }
+  return false;
+}
+
+// "cameraMatrix_L2" is camera, matrix, l, 2; "KL" and "Kright" are k, l and k, right; "mtxl" is mtx, l.
 Words NameWords(absl::string_view name) {
   Words words(1);
   for (size_t i = 0; i < name.size(); ++i) {
@@ -38,10 +58,10 @@ Words NameWords(absl::string_view name) {
   if (words.back().empty()) words.pop_back();
   Words split;
   for (const std::string& word : words) {
-    const std::string rest = word.substr(1);
-    if (absl::StrContains("kdmrpt", word[0]) && (rest == "l" || rest == "r" || rest == "left" || rest == "right")) {
-      split.push_back(word.substr(0, 1));
-      split.push_back(rest);
+    absl::string_view rest, side;
+    if (TakeOffSide(word, &rest, &side)) {
+      split.emplace_back(rest);
+      split.emplace_back(side);
     } else {
       split.push_back(word);
     }
@@ -193,7 +213,8 @@ void AddNamedNumbers(const Source& source, const Node& map, const std::string& p
   const std::vector<double> k = numbers({"fx", "fy", "cx", "cy"});
   if (k.size() != 4) return;
   Add(source, absl::StrCat(prefix, "k"), {k[0], 0, k[2], 0, k[1], k[3], 0, 0, 1}, found);
-  std::vector<double> d = numbers({"k1", "k2", "p1", "p2", "k3", "k4", "k5", "k6"});
+  std::vector<double> d =
+      numbers({"k1", "k2", "p1", "p2", "k3", "k4", "k5", "k6", "s1", "s2", "s3", "s4", "tau_x", "tau_y"});
   if (d.size() == 2) d = numbers({"k1", "k2", "k3", "k4"});
   if (!d.empty()) Add(source, absl::StrCat(prefix, "d"), d, found);
 }

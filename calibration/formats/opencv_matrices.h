@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 
 namespace glint::calibration::opencv {
 

@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -12,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/matrices.h"
 #include "features/error.h"
@@ -200,6 +201,26 @@ absl::Status ReadOrbSlamRectified(const Source& source, Camera camera, Calibrati
   return absl::OkStatus();
 }
 
+// What `factor` (samples in a metre) and `baseline` (a multiple of the baseline, `times` it) say of a camera with
+// depth. A pair's file may have anything there.
+absl::Status AddOrbSlamDepth(const Source& source, const char* factor, const char* baseline, double times,
+                             Calibration* calibration) {
+  const auto set = [&](const char* key, const auto& value_of, std::optional<double>* value) -> absl::Status {
+    if (!HasKey(source, key)) return absl::OkStatus();
+    const auto number = Number(source, source.root, key);
+    if (number.ok() && std::isfinite(*number) && *number > 0) {
+      *value = value_of(*number);
+    } else if (calibration->rig.cameras.size() == 1) {
+      return number.ok() ? FieldError(source, key, absl::StrCat(*number, " is not above 0")) : number.status();
+    }
+    return absl::OkStatus();
+  };
+  GLINT_RETURN_IF_ERROR(set(
+      factor, [](double number) { return 1 / number; }, &calibration->depth_unit));
+  return set(
+      baseline, [times](double number) { return number / times; }, &calibration->depth_baseline);
+}
+
 absl::Status CheckOneFile(absl::Span<const Source> sources) {
   if (sources.size() == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -225,6 +246,7 @@ absl::StatusOr<Calibration> ReadOrbSlam2(absl::Span<const Source> sources, const
   } else {
     AddOrbSlamEye("camera", camera, &calibration.rig);
   }
+  GLINT_RETURN_IF_ERROR(AddOrbSlamDepth(source, "DepthMapFactor", "Camera.bf", camera.fx, &calibration));
   GLINT_RETURN_IF_ERROR(AddOrbSlamImu(source, "Tbc", {}, &calibration.rig));
   FindWhetherRectified(&calibration);
   return calibration;
@@ -257,6 +279,7 @@ absl::StatusOr<Calibration> ReadOrbSlam3(absl::Span<const Source> sources, const
   } else {
     AddOrbSlamEye("Camera1", left, &rig);
   }
+  GLINT_RETURN_IF_ERROR(AddOrbSlamDepth(source, "RGBD.DepthMapFactor", "Stereo.b", 1, &calibration));
   GLINT_RETURN_IF_ERROR(AddOrbSlamImu(source, "IMU.T_b_c1", {}, &rig));
   FindWhetherRectified(&calibration);
   return calibration;
@@ -334,7 +357,8 @@ absl::StatusOr<std::vector<NamedText>> WriteOrbSlam3(const Calibration& calibrat
         !(camera.image == rig.cameras[0].camera.image)) {
       return absl::InvalidArgumentError(absl::StrCat("camera ", rig.cameras[eye].name,
                                                      ": ORB-SLAM3 has radial-tangential or Kannala-Brandt lenses, both "
-                                                     "of one kind and image size"));
+                                                     "of one kind and image size, not ",
+                                                     NameOf(camera.model)));
     }
     absl::StrAppend(&text, OrbSlamCameraText(absl::StrCat("Camera", eye + 1, "."), camera));
   }
@@ -369,6 +393,6 @@ absl::StatusOr<std::vector<NamedText>> WriteOrbSlam2(const Calibration& calibrat
 }  // namespace
 
 const Format kOrbSlam2 = {"orbslam2", "ORB-SLAM2, or ORB-SLAM3 before 1.0", IsOrbSlam2, ReadOrbSlam2, WriteOrbSlam2};
-const Format kOrbSlam = {"orbslam3", "ORB-SLAM3 1.0", IsOrbSlam3, ReadOrbSlam3, WriteOrbSlam3};
+const Format kOrbSlam = {"orbslam3", "ORB-SLAM3 1.0", IsOrbSlam3, ReadOrbSlam3, WriteOrbSlam3, /*writes_imu=*/true};
 
 }  // namespace glint::calibration

@@ -1,5 +1,5 @@
 // ROS's sensor_msgs/CameraInfo, a file for each camera: as camera_calibration writes it to YAML, and as `rostopic echo`
-// (D K R P) and `ros2 topic echo` (d k r p) print the message.
+// (D K R P) and `ros2 topic echo` (d k r p) print the message; and the calibrator's .ini, of one or of both cameras.
 // https://docs.ros.org/en/noetic/api/sensor_msgs/html/msg/CameraInfo.html
 #include <Eigen/Core>
 #include <algorithm>
@@ -16,13 +16,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
-#include "calibration/calibration.h"
-#include "calibration/fields.h"
-#include "calibration/format.h"
+#include "calibration/formats/fields.h"
+#include "calibration/formats/format.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
 #include "calibration/formats/matrices.h"
 #include "calibration/formats/named_lens.h"
+#include "calibration/formats/ros_ini.h"
 #include "features/camera/rectification.h"
 #include "features/camera/rig.h"
 #include "features/status_macros.h"
@@ -45,6 +45,7 @@ const Node* FindAny(const Node& root, Names names) {
 }
 
 bool RecognisesRos(const Source& source) {
+  if (IsRosIni(source)) return true;
   const Node& root = source.root;
   // rtabmap has the same names in a file of OpenCV's.
   if (absl::StartsWith(source.text, "%YAML") || absl::StrContains(source.text, "opencv-matrix")) return false;
@@ -113,7 +114,11 @@ absl::StatusOr<RigCamera> ReadRosCamera(const Source& source, const ReadOptions&
   GLINT_ASSIGN_OR_RETURN(const std::vector<double> r, ReadMatrix(source, kNamesOfR, 9, warnings));
   GLINT_ASSIGN_OR_RETURN(const std::vector<double> p, ReadMatrix(source, kNamesOfP, 12, warnings));
   GLINT_ASSIGN_OR_RETURN(const std::vector<double> d, ReadMatrix(source, kNamesOfD, 0, warnings));
-  const std::string k_name = FindAny(source.root, kNamesOfK)->name;
+  const Node* const k_node = FindAny(source.root, kNamesOfK);
+  if (k_node == nullptr) {
+    return FieldError(source, "camera_matrix", absl::StrCat("of ", camera.name, " is missing"));
+  }
+  const std::string& k_name = k_node->name;
   const Node *r_node = FindAny(source.root, kNamesOfR), *p_node = FindAny(source.root, kNamesOfP);
   if (r.empty() && r_node != nullptr) {
     warnings->push_back(FieldWarning(source, r_node->name, "is all 0: no rotation was taken"));
@@ -140,7 +145,12 @@ absl::StatusOr<RigCamera> ReadRosCamera(const Source& source, const ReadOptions&
   return camera;
 }
 
-absl::StatusOr<Calibration> ReadRos(absl::Span<const Source> sources, const ReadOptions& options) {
+absl::StatusOr<Calibration> ReadRos(absl::Span<const Source> files, const ReadOptions& options) {
+  std::vector<Source> sources;  // one for each camera
+  for (const Source& file : files) {
+    const std::vector<Source> cameras = IsRosIni(file) ? CamerasOfRosIni(file) : std::vector<Source>{file};
+    sources.insert(sources.end(), cameras.begin(), cameras.end());
+  }
   Calibration calibration;
   std::vector<RigCamera>& cameras = calibration.rig.cameras;
   for (const Source& source : sources) {
@@ -234,6 +244,6 @@ absl::StatusOr<std::vector<NamedText>> WriteRos(const Calibration& calibration) 
 
 }  // namespace
 
-const Format kRos = {"ros", "ROS CameraInfo", RecognisesRos, ReadRos, WriteRos};
+const Format kRos = {"ros", "ROS CameraInfo, oST .ini", RecognisesRos, ReadRos, WriteRos};
 
 }  // namespace glint::calibration

@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
 #include "features/status_macros.h"
@@ -98,7 +98,7 @@ absl::StatusOr<RigCamera> ReadZedCamera(const Source& source, const ZedFields& f
   GLINT_ASSIGN_OR_RETURN(camera.camera.cx, ZedNumber(source, fields, {section + "cx"}));
   GLINT_ASSIGN_OR_RETURN(camera.camera.cy, ZedNumber(source, fields, {section + "cy"}));
   std::vector<double> d;
-  for (const char* key : {"k1", "k2", "p1", "p2", "k3", "k4", "k5", "k6"}) {
+  for (const char* key : {"k1", "k2", "p1", "p2", "k3", "k4", "k5", "k6", "s1", "s2", "s3", "s4"}) {
     // Newer files have one section of coefficients for all sizes.
     GLINT_ASSIGN_OR_RETURN(d.emplace_back(), ZedNumber(source, fields, {side + "_DISTO/" + key, section + key}, 0.0));
   }

@@ -92,8 +92,9 @@ std::string Json(const client::ServerInfo& info) {
                   ",\"memory_bound_bytes\":", info.memory_bound_bytes,
                   ",\"usable_processors\":", info.usable_processors,
                   ",\"usable_memory_bytes\":", info.usable_memory_bytes, ",\"max_threads\":", info.max_threads);
-  for (const auto& [name, value] :
-       {std::pair<const char*, bool>{"has_cuda", info.has_cuda}, {"has_map_directory", info.has_map_directory}}) {
+  for (const auto& [name, value] : {std::pair<const char*, bool>{"has_cuda", info.has_cuda},
+                                    {"has_map_directory", info.has_map_directory},
+                                    {"has_calibration_directory", info.has_calibration_directory}}) {
     absl::StrAppend(&out, ",\"", name, "\":", value ? "true" : "false");
   }
   char separator = '{';

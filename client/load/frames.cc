@@ -97,9 +97,9 @@ std::string SerializeOptions(const client::MatchStreamOptions& options) {
   return message.SerializeAsString();
 }
 
-std::string SerializeOptions(const client::StereoStreamOptions& options) {
+absl::StatusOr<std::string> SerializeOptions(const client::StereoStreamOptions& options) {
   v1::StereoStreamRequest message;
-  client::ToWire(options, message.mutable_options());
+  GLINT_RETURN_IF_ERROR(client::ToWire(options, message.mutable_options()));
   return message.SerializeAsString();
 }
 

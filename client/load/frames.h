@@ -33,7 +33,7 @@ std::vector<uint8_t> SyntheticDescriptors(int count, uint32_t seed);
 // The first message of a stream.
 absl::StatusOr<std::string> SerializeOptions(const client::StreamOptions& options);
 std::string SerializeOptions(const client::MatchStreamOptions& options);
-std::string SerializeOptions(const client::StereoStreamOptions& options);
+absl::StatusOr<std::string> SerializeOptions(const client::StereoStreamOptions& options);
 
 // One frame or pair but for its number. Every message made of it refers to the same bytes; so this must outlive them,
 // and making one copies its few bytes of header only. Pixels in shared memory stay where they are, and as they are.

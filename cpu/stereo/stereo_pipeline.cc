@@ -44,7 +44,7 @@ absl::Status StereoPipeline::DetectEyes(const DetectorOptions& detector, Eye (&e
     }
     Eye& eye = eyes[e];
     Pipeline* const pipeline = pipelines[e];
-    status[e] = pipeline->Detect(detector, eye.image, {}, eye.features, &eye.times);
+    status[e] = pipeline->Detect(detector, eye.image, eye.mask, eye.features, &eye.times);
     for (int l = 0; l < detector.levels; ++l) eye.levels[static_cast<size_t>(l)] = pipeline->LevelImage(l);
     // Back again after the second eye. Both pyramids stay as they are until the next image.
     if (in_turn) pipeline->SwapPyramid();
@@ -53,18 +53,19 @@ absl::Status StereoPipeline::DetectEyes(const DetectorOptions& detector, Eye (&e
   return status[0].ok() ? status[1] : status[0];
 }
 
-absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
+absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const ImagePair& pair,
                                     const StereoOptions& options, Features* left_features, Features* right_features,
                                     StereoResult* result, StereoTimes* times, const Checkpoint& checkpoint) {
   const Clock::time_point start = Clock::now();
-  absl::Status status = CheckPair(detector, left, right);
-  Eye eyes[2] = {{left, left_features, {}, {}}, {right, right_features, {}, {}}};
+  absl::Status status = CheckPair(detector, pair.left, pair.right);
+  Eye eyes[2] = {{pair.left, pair.left_mask, left_features, {}, {}},
+                 {pair.right, pair.right_mask, right_features, {}, {}}};
   if (status.ok()) status = DetectEyes(detector, eyes, checkpoint);
   const Clock::time_point detected = Clock::now();
   if (status.ok()) {
     const StereoInput input{{left_features, eyes[0].levels.data()},
                             {right_features, eyes[1].levels.data()},
-                            PlanPyramid(detector, left.shape())};
+                            PlanPyramid(detector, pair.left.shape())};
     if (!matcher_.Match(input, options, result, checkpoint)) status = Ended();
   }
   if (!status.ok()) {

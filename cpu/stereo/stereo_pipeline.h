@@ -36,16 +36,16 @@ class StereoPipeline {
   // the memory of one pipeline and of one more pyramid.
   StereoPipeline(int threads, Pipeline* shared);
 
-  // Arguments must be valid (ValidateOptions, ValidateImages, ValidateStereoOptions), the images of one shape. `times`
-  // may be null. INVALID_ARGUMENT: a detector without descriptors, images of two shapes. CANCELLED: `checkpoint` ended
-  // it, between images or parts of the matching. On error all results are cleared.
-  absl::Status Detect(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
-                      const StereoOptions& options, Features* left_features, Features* right_features,
-                      StereoResult* result, StereoTimes* times, const Checkpoint& checkpoint = {});
+  // Arguments must be valid (ValidateOptions, ValidateImages of each image and its mask, ValidateStereoOptions), the
+  // images of one shape. `times` may be null. INVALID_ARGUMENT: a detector without descriptors, images of two shapes.
+  // CANCELLED: `checkpoint` ended it, between images or parts of the matching. On error all results are cleared.
+  absl::Status Detect(const DetectorOptions& detector, const ImagePair& pair, const StereoOptions& options,
+                      Features* left_features, Features* right_features, StereoResult* result, StereoTimes* times,
+                      const Checkpoint& checkpoint = {});
 
  private:
   struct Eye {
-    ImageView image;
+    ImageView image, mask;
     Features* features;
     StageTimes times;
     std::array<ImageView, kMaxLevels> levels;

@@ -51,13 +51,12 @@ struct StereoPipeline::Impl {
 
   absl::Status Initialize();
   // Ends when both are done on the device; `features` are begun.
-  absl::Status DetectEyes(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
-                          Features* const (&features)[2], Eyes* found);
+  absl::Status DetectEyes(const DetectorOptions& detector, const ImagePair& pair, Features* const (&features)[2],
+                          Eyes* found);
   // The rest of `features`, while the device does what was enqueued, and the wait for that.
   absl::Status ReadEyes(const Eyes& found, Features* const (&features)[2]);
-  absl::Status Match(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
-                     const StereoOptions& options, Features* const (&features)[2], StereoResult* result,
-                     StereoTimes* times);
+  absl::Status Match(const DetectorOptions& detector, const ImagePair& pair, const StereoOptions& options,
+                     Features* const (&features)[2], StereoResult* result, StereoTimes* times);
   absl::Status Gather(const DetectorOptions& detector, const ImageView& first, const ImageView& second,
                       Features* const (&features)[2], DescriptorsOnDevice* descriptors, StereoTimes* times);
   static void TakeTimes(const Eyes& found, StereoTimes* times);
@@ -79,18 +78,19 @@ absl::Status StereoPipeline::Impl::Initialize() {
   return absl::OkStatus();
 }
 
-absl::Status StereoPipeline::Impl::DetectEyes(const DetectorOptions& detector, const ImageView& left,
-                                              const ImageView& right, Features* const (&features)[2], Eyes* found) {
+absl::Status StereoPipeline::Impl::DetectEyes(const DetectorOptions& detector, const ImagePair& pair,
+                                              Features* const (&features)[2], Eyes* found) {
   found->start = Clock::now();
-  const ImageView* const images[2] = {&left, &right};
+  const ImageView* const images[2] = {&pair.left, &pair.right};
+  const ImageView* const masks[2] = {&pair.left_mask, &pair.right_mask};
   for (int e = 0; e < 2; ++e) {
     // Never alone: the other eye has a frame on the device, too.
     GLINT_ASSIGN_OR_RETURN(const auto begun,
-                           eyes[e].Begin(detector, *images[e], {}, /*alone=*/false, /*wants_times=*/false));
+                           eyes[e].Begin(detector, *images[e], *masks[e], /*alone=*/false, /*wants_times=*/false));
     found->prepared[e] = begun.prepared;
   }
   const int capacity = OutputCapacity(detector);
-  GLINT_RETURN_IF_ERROR(memory.Reserve(eyes[0].stream.view(), {capacity, capacity, kRbriefBytes, left.height}));
+  GLINT_RETURN_IF_ERROR(memory.Reserve(eyes[0].stream.view(), {capacity, capacity, kRbriefBytes, pair.left.height}));
   for (int e = 0; e < 2; ++e) {
     FillByLevel(found->prepared[e]->host, detector, found->prepared[e]->counts, features[e]);
   }
@@ -137,11 +137,11 @@ void StereoPipeline::Impl::TakeTimes(const Eyes& found, StereoTimes* times) {
   times->match_ns = Pipeline::Impl::Nanoseconds(Clock::now() - found.detected);
 }
 
-absl::Status StereoPipeline::Impl::Match(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
+absl::Status StereoPipeline::Impl::Match(const DetectorOptions& detector, const ImagePair& pair,
                                          const StereoOptions& options, Features* const (&features)[2],
                                          StereoResult* result, StereoTimes* times) {
   Eyes found;
-  GLINT_RETURN_IF_ERROR(DetectEyes(detector, left, right, features, &found));
+  GLINT_RETURN_IF_ERROR(DetectEyes(detector, pair, features, &found));
   found.params.options = options;
   if (found.any()) GLINT_RETURN_IF_ERROR(memory.Enqueue(eyes[0].stream.view(), found.params, &found.sources));
   GLINT_RETURN_IF_ERROR(ReadEyes(found, features));
@@ -156,7 +156,7 @@ absl::Status StereoPipeline::Impl::Gather(const DetectorOptions& detector, const
                                           const ImageView& second, Features* const (&features)[2],
                                           DescriptorsOnDevice* descriptors, StereoTimes* times) {
   Eyes found;
-  GLINT_RETURN_IF_ERROR(DetectEyes(detector, first, second, features, &found));
+  GLINT_RETURN_IF_ERROR(DetectEyes(detector, {first, second}, features, &found));
   if (found.any()) GLINT_RETURN_IF_ERROR(memory.EnqueueGather(eyes[0].stream.view(), found.params, found.sources));
   GLINT_RETURN_IF_ERROR(ReadEyes(found, features));
   const StereoParams& params = found.params;
@@ -190,17 +190,17 @@ absl::StatusOr<std::unique_ptr<StereoPipeline>> StereoPipeline::Create(const Pip
   return StereoFactory::CreatePipeline(options, &CudaApi());
 }
 
-absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
+absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const ImagePair& pair,
                                     const StereoOptions& options, Features* left_features, Features* right_features,
                                     StereoResult* result, StereoTimes* times) {
   absl::Status status = impl_->fatal;
   if (status.ok() && detector.descriptor == Descriptor::kNone) {
     status = ContradictionError("descriptor", "stereo matching needs descriptors");
-  } else if (status.ok() && left.shape() != right.shape()) {
+  } else if (const ImageView& left = pair.left, &right = pair.right; status.ok() && left.shape() != right.shape()) {
     status = ContradictionError("right", absl::StrCat(right.width, "x", right.height, ", but the left image has ",
                                                       left.width, "x", left.height));
   } else if (status.ok()) {
-    status = impl_->Match(detector, left, right, options, {left_features, right_features}, result, times);
+    status = impl_->Match(detector, pair, options, {left_features, right_features}, result, times);
     if (!status.ok()) impl_->Recover();
   }
   if (!status.ok()) {

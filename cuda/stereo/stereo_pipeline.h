@@ -40,12 +40,12 @@ class StereoPipeline {
   StereoPipeline(const StereoPipeline&) = delete;
   StereoPipeline& operator=(const StereoPipeline&) = delete;
 
-  // Arguments must be valid (ValidateOptions, ValidateImages, ValidateStereoOptions), the images of one shape, in host
-  // memory, pinned or not. `times` may be null. INVALID_ARGUMENT: a detector without descriptors, images of two shapes.
-  // On error all results are cleared. RESOURCE_EXHAUSTED leaves the pipeline usable; after INTERNAL see fatal().
-  absl::Status Detect(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
-                      const StereoOptions& options, Features* left_features, Features* right_features,
-                      StereoResult* result, StereoTimes* times);
+  // Arguments must be valid (ValidateOptions, ValidateImages of each image and its mask, ValidateStereoOptions), the
+  // images of one shape, in host memory, pinned or not. `times` may be null. INVALID_ARGUMENT: a detector without
+  // descriptors, images of two shapes. On error all results are cleared. RESOURCE_EXHAUSTED leaves the pipeline usable;
+  // after INTERNAL see fatal().
+  absl::Status Detect(const DetectorOptions& detector, const ImagePair& pair, const StereoOptions& options,
+                      Features* left_features, Features* right_features, StereoResult* result, StereoTimes* times);
 
   // Finds features alone, in two images of any shapes, as Detect() otherwise. Their descriptors stay on the device,
   // too, until the next call, for Matcher::MatchOnDevice(). Of `times`, match_ns is what the host reads.

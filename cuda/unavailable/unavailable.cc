@@ -113,8 +113,8 @@ absl::Status StereoPipeline::DetectImages(const DetectorOptions&, const ImageVie
   return impl_->status;
 }
 
-absl::Status StereoPipeline::Detect(const DetectorOptions&, const ImageView&, const ImageView&, const StereoOptions&,
-                                    Features*, Features*, StereoResult*, StereoTimes*) {
+absl::Status StereoPipeline::Detect(const DetectorOptions&, const ImagePair&, const StereoOptions&, Features*,
+                                    Features*, StereoResult*, StereoTimes*) {
   return impl_->status;
 }
 

@@ -30,6 +30,7 @@ constexpr ModelTerms kModels[kCameraModels] = {
     {"eucm", 2, {"alpha", "beta"}},
     {"fov", 1, {"w"}},
     {"omni", 5, {"xi", "k1", "k2", "p1", "p2"}},
+    {"thin-prism", 14, {"k1", "k2", "p1", "p2", "k3", "k4", "k5", "k6", "s1", "s2", "s3", "s4", "tau_x", "tau_y"}},
 };
 
 const ModelTerms& TermsOf(CameraModel model) { return kModels[static_cast<int>(model)]; }
@@ -42,7 +43,8 @@ absl::Status CheckCoefficient(CameraModel model, absl::string_view name, double 
   if (name == "beta") return within(0.001, 1000);
   if (name == "w") return within(0, 3);
   if (name == "xi") return model == CameraModel::kOmni ? within(0, 100) : within(-0.999, 0.999);
-  return name[0] == 'p' ? within(-1, 1) : within(-1000, 1000);
+  if (name[0] == 't') return within(-0.5, 0.5);
+  return name[0] == 'k' ? within(-1000, 1000) : within(-1, 1);
 }
 
 absl::Status CheckLens(const Camera& camera) {

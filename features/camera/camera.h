@@ -22,9 +22,10 @@ enum class CameraModel : uint8_t {
   kEucm,              // alpha beta
   kFov,               // w, radians (Devernay and Faugeras; "ATAN")
   kOmni,              // xi k1 k2 p1 p2 (Mei; OpenCV's omnidir)
+  kThinPrism,         // k1 k2 p1 p2 k3 k4 k5 k6 s1 s2 s3 s4 tau_x tau_y (OpenCV's twelve and fourteen)
 };
-inline constexpr int kCameraModels = 8;
-inline constexpr int kMaxLensCoefficients = 8;
+inline constexpr int kCameraModels = 9;
+inline constexpr int kMaxLensCoefficients = 14;
 
 // A camera. Pixel (0, 0) is the centre of the first pixel; the camera looks along z, x to the right, y down.
 struct Camera {

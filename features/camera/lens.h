@@ -9,6 +9,7 @@
 #include "features/camera/kannala_brandt.h"
 #include "features/camera/omni.h"
 #include "features/camera/radial_tangential.h"
+#include "features/camera/thin_prism.h"
 
 namespace glint {
 
@@ -30,6 +31,8 @@ auto WithLens(const Camera& camera, const Function& function) {
       return function(Fov(camera.lens));
     case CameraModel::kOmni:
       return function(Omni(camera.lens));
+    case CameraModel::kThinPrism:
+      return function(ThinPrism(camera.lens));
     case CameraModel::kPinhole:
     case CameraModel::kRadialTangential:
     case CameraModel::kRational:

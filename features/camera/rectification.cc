@@ -2,10 +2,10 @@
 
 #include <Eigen/Geometry>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -107,13 +107,15 @@ absl::Status Rotate(const RigidTransform& right_from_left, RectifiedPair* pair) 
   return absl::OkStatus();
 }
 
-// ---- the image of a pair
+// ---- the image of a pair, or of a single camera
 
-// What both cameras see of the plane z = 1 of rectified coordinates.
+// What all cameras see of the plane z = 1 of rectified coordinates.
 class CommonView {
  public:
-  CommonView(const Camera& left, const Camera& right, const RectifiedPair& pair)
-      : views_{{{left, pair.rectified_from_left}, {right, pair.rectified_from_right}}} {}
+  using View = std::pair<Camera, Eigen::Matrix3d>;  // a camera, and "rectified from camera"
+  explicit CommonView(std::vector<View> views) : views_(std::move(views)) {}
+
+  const std::vector<View>& views() const { return views_; }
 
   bool Sees(double x, double y) const {
     return std::all_of(views_.begin(), views_.end(), [&](const auto& view) {
@@ -124,7 +126,7 @@ class CommonView {
     });
   }
 
-  // Whether both see the border of a rectangle around (x, y).
+  // Whether all see the border of a rectangle around (x, y).
   bool SeesBorder(double x, double y, double half_width, double half_height) const {
     constexpr int kSteps = 64;
     for (int i = -kSteps; i <= kSteps; ++i) {
@@ -138,10 +140,10 @@ class CommonView {
   }
 
  private:
-  std::array<std::pair<Camera, Eigen::Matrix3d>, 2> views_;
+  const std::vector<View> views_;
 };
 
-// The middle of what both see in the row and in the column of the rectified axis, out to `limit`.
+// The middle of what all see in the row and in the column of the rectified axis, out to `limit`.
 bool MiddleOf(const CommonView& view, double limit, Eigen::Vector2d* middle) {
   *middle = Eigen::Vector2d::Zero();
   if (!view.Sees(0, 0)) return false;
@@ -165,6 +167,39 @@ absl::Status CheckOptions(const RectifyOptions& options) {
   return options.focal_length == 0
              ? absl::OkStatus()
              : CheckRange("focal_length", options.focal_length, 0.1 * options.image.width, 10.0 * options.image.width);
+}
+
+// Sets camera and uncovered share of `rectified`. `blind` is the error of cameras that do not see what lies straight
+// before all of them.
+absl::Status ChooseCamera(const CommonView& view, const RectifyOptions& options, const absl::Status& blind,
+                          RectifiedPair* rectified) {
+  const double half_width = (options.image.width - 1) / 2.0;
+  const double half_height = (options.image.height - 1) / 2.0;
+  const double widest = std::tan(options.max_field / 2 * kDegree);
+  Eigen::Vector2d middle;
+  if (!MiddleOf(view, widest, &middle)) return blind;
+  // The largest rectangle of the image's form around the middle; `scale` is half its width at a focal length of 1.
+  const double form = (half_height + 0.5) / (half_width + 0.5);
+  const double scale =
+      LastThatHolds(widest, [&](double t) { return view.SeesBorder(middle.x(), middle.y(), t, t * form); });
+  Camera& camera = rectified->camera;
+  camera.image = options.image;
+  camera.fx = camera.fy = options.focal_length > 0 ? options.focal_length : (half_width + 0.5) / scale;
+  camera.cx = half_width - camera.fx * middle.x();
+  camera.cy = half_height - camera.fy * middle.y();
+  if (const absl::Status status = ValidateCamera(camera); !status.ok()) return WithField("rectified", status);
+  const Camera coarse = Coarse(camera);
+  rectified->uncovered = 0;
+  for (const auto& [from, rectified_from_camera] : view.views()) {
+    rectified->uncovered += UncoveredShare(MakeRemapTable(from, rectified_from_camera, coarse));
+  }
+  rectified->uncovered /= static_cast<double>(view.views().size());
+  if (rectified->uncovered > 0.5) {
+    return ContradictionError(
+        "focal_length", absl::StrFormat("%g leaves %.0f %% of the rectified images without a source; from %.0f on none",
+                                        camera.fx, 100 * rectified->uncovered, (half_width + 0.5) / scale));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -203,33 +238,25 @@ absl::StatusOr<RectifiedPair> RectifyPair(const Camera& left, const Camera& righ
   RectifiedPair pair;
   GLINT_RETURN_IF_ERROR(Rotate(right_from_left, &pair));
 
-  const CommonView view(left, right, pair);
-  const double half_width = (options.image.width - 1) / 2.0;
-  const double half_height = (options.image.height - 1) / 2.0;
-  const double widest = std::tan(options.max_field / 2 * kDegree);
-  Eigen::Vector2d middle;
-  if (!MiddleOf(view, widest, &middle)) {
-    return ContradictionError("right_from_left.rotation", "the cameras do not see what lies straight before both");
-  }
-  // The largest rectangle of the image's form around the middle; `scale` is half its width at a focal length of 1.
-  const double form = (half_height + 0.5) / (half_width + 0.5);
-  const double scale =
-      LastThatHolds(widest, [&](double t) { return view.SeesBorder(middle.x(), middle.y(), t, t * form); });
-  pair.camera.image = options.image;
-  pair.camera.fx = pair.camera.fy = options.focal_length > 0 ? options.focal_length : (half_width + 0.5) / scale;
-  pair.camera.cx = half_width - pair.camera.fx * middle.x();
-  pair.camera.cy = half_height - pair.camera.fy * middle.y();
-  if (const absl::Status status = ValidateCamera(pair.camera); !status.ok()) return WithField("rectified", status);
-  const Camera coarse = Coarse(pair.camera);
-  pair.uncovered = (UncoveredShare(MakeRemapTable(left, pair.rectified_from_left, coarse)) +
-                    UncoveredShare(MakeRemapTable(right, pair.rectified_from_right, coarse))) /
-                   2;
-  if (pair.uncovered > 0.5) {
-    return ContradictionError(
-        "focal_length", absl::StrFormat("%g leaves %.0f %% of the rectified images without a source; from %.0f on none",
-                                        pair.camera.fx, 100 * pair.uncovered, (half_width + 0.5) / scale));
-  }
+  const CommonView view({{left, pair.rectified_from_left}, {right, pair.rectified_from_right}});
+  const absl::Status blind =
+      ContradictionError("right_from_left.rotation", "the cameras do not see what lies straight before both");
+  GLINT_RETURN_IF_ERROR(ChooseCamera(view, options, blind, &pair));
   return pair;
+}
+
+absl::StatusOr<RectifiedPair> UndistortCamera(const Camera& camera, const RectifyOptions& chosen) {
+  if (const absl::Status status = ValidateCamera(camera); !status.ok()) return WithField("camera", status);
+  RectifyOptions options = chosen;
+  if (options.image == Shape{}) options.image = camera.image;
+  GLINT_RETURN_IF_ERROR(CheckOptions(options));
+  RectifiedPair undistorted;
+  undistorted.rectified_from_left.setIdentity();
+  undistorted.rectified_from_right.setIdentity();
+  const absl::Status blind = ContradictionError("camera", "does not see what lies straight before it");
+  GLINT_RETURN_IF_ERROR(
+      ChooseCamera(CommonView({{camera, undistorted.rectified_from_left}}), options, blind, &undistorted));
+  return undistorted;
 }
 
 }  // namespace glint

@@ -24,7 +24,8 @@ struct RectifyOptions {
   double max_field = 120;  // degrees, 10..150: horizontal field of the rectified images
 };
 
-// A rectified pair of cameras.
+// A rectified pair of cameras; or a single one, the left, whose lens is undone: it is not turned, and the right one,
+// which is not there, has a baseline of 0.
 struct RectifiedPair {
   Camera camera;        // pinhole with fx = fy, of both images
   double baseline = 0;  // metres; the right camera sits at (baseline, 0, 0) of the left one
@@ -37,6 +38,10 @@ struct RectifiedPair {
 // field that the lens does not have.
 absl::StatusOr<RectifiedPair> RectifyPair(const Camera& left, const Camera& right,
                                           const RigidTransform& right_from_left, const RectifyOptions& options);
+
+// The pinhole camera that a camera becomes without its lens, by the rules of RectifyPair(). INVALID_ARGUMENT names what
+// cannot be.
+absl::StatusOr<RectifiedPair> UndistortCamera(const Camera& camera, const RectifyOptions& options);
 
 }  // namespace glint
 

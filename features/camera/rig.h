@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "features/camera/camera.h"
 
 namespace glint {
@@ -23,6 +24,10 @@ struct RigidTransform {
   }
   RigidTransform Inverse() const { return {rotation.transpose(), -(rotation.transpose() * translation)}; }
 };
+
+// The rotation nearest to `matrix`. INVALID_ARGUMENT says what else it is: a product with its transpose that is off the
+// identity by more than 0.01, a mirror.
+absl::StatusOr<Eigen::Matrix3d> NearestRotation(const Eigen::Matrix3d& matrix);
 
 struct RigCamera {
   std::string name;  // as the file calls it: "cam0", "left"

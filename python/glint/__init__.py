@@ -12,6 +12,7 @@
 from glint import aio
 from glint.bf_matcher import BFMatcher, BFMatcher_create
 from glint.calls import Frame
+from glint.camera import Camera, RectifiedCamera, RgbdCamera
 from glint.channel import ServerInfo, ServerLimits, Tls
 from glint.client import Client
 from glint.errors import (
@@ -58,7 +59,7 @@ from glint.matching import (
 from glint.options import detector, gray_range
 from glint.orb import ORB, ORB_create
 from glint.shared_memory import OtherSlot, SharedMemory, Slot
-from glint.stereo_rig import RectifiedCamera, StereoRig
+from glint.stereo_rig import StereoRig
 from glint.tracking import (
     AddPoints,
     ForgetTracks,
@@ -78,6 +79,7 @@ __all__ = [
     "AddPoints",
     "BFMatcher",
     "BFMatcher_create",
+    "Camera",
     "Cancelled",
     "Client",
     "DeadlineExceeded",
@@ -112,6 +114,7 @@ __all__ = [
     "ResetTracks",
     "ResourceExhausted",
     "Result",
+    "RgbdCamera",
     "SaveMap",
     "ServerInfo",
     "ServerLimits",

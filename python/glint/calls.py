@@ -10,10 +10,11 @@ from glint import channel as ch
 from glint import localization_messages, matching_messages, tracking_messages
 from glint import options as opt
 from glint import wire
-from glint.encoding import encode, parse
+from glint.camera import Camera, RgbdCamera, camera_message, optional_camera, rgbd_message
+from glint.encoding import parse
 from glint.errors import InvalidArgument, invalid, out_of_range
 from glint.features import Features, Result
-from glint.image import ImageLike, Shared, mask_fields_of
+from glint.image import ImageLike, Images, Shared, each_of, mask_message, masks_messages
 from glint.localization import (
     DepthCamera,
     GetMap,
@@ -30,7 +31,7 @@ from glint.shared_memory import OtherSlot, Slot
 from glint.stereo_rig import StereoRig, rig_message
 from glint.tracking import AddPoints, ForgetTracks, ResetTracks, TrackFrame, TrackItem, TrackResult
 from glint.v1 import feature_detection_pb2 as pb
-from glint.v1 import image_pb2, localization_pb2, matching_pb2, server_pb2, tracking_pb2
+from glint.v1 import localization_pb2, matching_pb2, server_pb2, tracking_pb2
 
 Found = TypeVar("Found")
 Item = TypeVar("Item")
@@ -118,11 +119,22 @@ def _stream_options(
     return kind(overload_policy=opt.policy(policy), max_age_ns=age, gray_range=grays, **given)
 
 
+def _set_parts(options: Any, **parts: Any) -> None:
+    """Those of the options' messages that are not None."""
+    for name, part in parts.items():
+        if part is not None:
+            getattr(options, name).CopyFrom(part)
+
+
 def _stream(
     name: str, kind: Any, options: Any, items: Any, send: Any, parse: Any, window: int, timeout: Optional[float]
 ) -> StreamCall:
     """A stream whose first message is a `kind` with `options`."""
     return StreamCall(name, kind(options=options).SerializeToString(), items, send, parse, window, timeout)
+
+
+def _given(lenses: "tuple[Any, Any]") -> "tuple[bool, bool]":
+    return lenses[0] is not None, lenses[1] is not None
 
 
 def _wrong_pair(item: tuple, second: str, index: int) -> InvalidArgument:
@@ -140,6 +152,7 @@ def detect(
     mask: Optional[ImageLike] = None,
     region: Optional[opt.Region] = None,
     gray_range: Optional[opt.GrayRange] = None,
+    camera: Optional[Camera] = None,
     timeout: Optional[float] = ch.CALL_TIMEOUT,
     **fields: Any,
 ) -> Call[Features]:
@@ -156,14 +169,17 @@ def detect(
             of images of uint16, or PNG files of 16 bits, that use a part of them: (lowest, highest), (0, 4095) for 12
             bits; or "percentile" ("percentile:0.5") of the samples, of a stream those of its first 8 images, fixed
             from then on
+    camera  glint.Camera of the image, whose size it has: the answer has rays. The image itself is not changed
     fields  of DetectorOptions, in place of the preset's: max_features=2000, descriptor="rbrief", levels=4 ...
     """
     detector, area, grays = opt.split(preset, fields), opt.region(region), opt.gray_range(gray_range)
+    lens = optional_camera(camera, "camera")
 
     def request() -> bytes:
-        return wire.detect_request(detector, image, mask, area, grays)
+        return wire.detect_request(detector, image, mask, area, grays, lens)
 
-    return Call(ch.DETECTION + "Detect", request, wire.parse_detect, timeout, in_turn=True)
+    read = functools.partial(wire.parse_detect, with_rays=lens is not None)
+    return Call(ch.DETECTION + "Detect", request, read, timeout, in_turn=True)
 
 
 def stream(
@@ -176,6 +192,7 @@ def stream(
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
     gray_range: Optional[opt.GrayRange] = None,
+    camera: Optional[Camera] = None,
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[Result]:
@@ -187,7 +204,7 @@ def stream(
     policy   what the server does with frames that come faster than it answers: "block" (the default), "drop_oldest",
              "latest" or "reject". Dropped frames have results, too, with drop_reason.
     max_age  seconds after which a frame that no lane has begun is dropped
-    gray_range
+    gray_range, camera
              as for detect()
     timeout  longest wait for a result, seconds, then glint.DeadlineExceeded: since the one before or, if nothing was
              unanswered then, since the oldest unanswered frame was sent. Time in which the caller takes no result is
@@ -199,10 +216,8 @@ def stream(
     """
     detector = opt.split(preset, fields)
     options = _stream_options(pb.DetectStreamOptions, policy, window, max_age, gray_range, detector=detector)
-    if region is not None:
-        options.region.CopyFrom(opt.region(region))
-    if mask is not None:
-        options.mask.MergeFromString(encode(image_pb2.Image, mask_fields_of(mask)))
+    lens = optional_camera(camera, "camera")
+    _set_parts(options, mask=mask_message(mask), region=opt.region(region), camera=lens)
 
     def send(item: Any, index: int) -> Sent:
         f = item if isinstance(item, Frame) else Frame(item)
@@ -210,8 +225,8 @@ def stream(
         data = wire.stream_frame(index if f.id is None else f.id, f.image, f.mask, opt.region(f.region), age)
         return _sent(data, None, f.image, f.mask)
 
-    name = ch.DETECTION + "DetectStream"
-    return _stream(name, pb.DetectStreamRequest, options, frames, send, wire.parse_result, window, timeout)
+    name, read = ch.DETECTION + "DetectStream", functools.partial(wire.parse_result, with_rays=lens is not None)
+    return _stream(name, pb.DetectStreamRequest, options, frames, send, read, window, timeout)
 
 
 def match(
@@ -222,6 +237,8 @@ def match(
     windows: Optional[Any] = None,
     octaves: Optional[Any] = None,
     gray_range: Optional[opt.GrayRange] = None,
+    query_camera: Optional[Camera] = None,
+    train_camera: Optional[Camera] = None,
     timeout: Optional[float] = ch.CALL_TIMEOUT,
     **fields: Any,
 ) -> Call[Matches]:
@@ -232,18 +249,21 @@ def match(
     preset        of the detector, for images ("orb")
     windows       (x, y, radius) of each query's partner, octaves (lowest, highest); see glint.Pair
     gray_range    of images, as for detect(), and so is timeout
+    query_camera, train_camera
+                  glint.Camera of a side that is an image, whose size it has: query_features or train_features have rays
     fields        of MatchOptions: k=2, cross_check=True, ratio=0.8, max_distance=64, max_angle_difference=20,
                   rotation_histogram=True, window_radius=40, max_octave_difference=1; and of DetectorOptions
     """
     options = matching_pb2.MatchOptions()
     detector = opt.split(preset, fields, options)
     grays = opt.gray_range(gray_range)
+    lenses = optional_camera(query_camera, "query_camera"), optional_camera(train_camera, "train_camera")
 
     def request() -> bytes:
-        return matching_messages.match_request(detector, options, query, train, windows, octaves, grays)
+        return matching_messages.match_request(detector, options, query, train, windows, octaves, grays, *lenses)
 
     def read(data: bytes) -> Matches:
-        return matching_messages.parse_match(data, query, train)
+        return matching_messages.parse_match(data, query, train, _given(lenses))
 
     return Call(ch.MATCHING + "Match", request, read, timeout, in_turn=True)
 
@@ -256,6 +276,8 @@ def match_stream(
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
     gray_range: Optional[opt.GrayRange] = None,
+    query_camera: Optional[Camera] = None,
+    train_camera: Optional[Camera] = None,
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[MatchResult]:
@@ -263,7 +285,8 @@ def match_stream(
 
     pairs    (query, train), or glint.Pair with what is its own; a side may be the name of a set that the stream keeps
              and that glint.UpdateSet changes and glint.ForgetSet ends. Edits are answered with set_size.
-    fields   as for match(); window, policy, max_age, gray_range and timeout as for stream(). Edits are never dropped.
+    fields   as for match(), and so are query_camera and train_camera; window, policy, max_age, gray_range and timeout
+             as for stream(). Edits are never dropped.
 
     Errors are those of stream().
     """
@@ -271,6 +294,8 @@ def match_stream(
     detector = opt.split(preset, fields, match_options)
     kind = matching_pb2.MatchStreamOptions
     options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, match=match_options)
+    lenses = optional_camera(query_camera, "query_camera"), optional_camera(train_camera, "train_camera")
+    _set_parts(options, query_camera=lenses[0], train_camera=lenses[1])
 
     def send(item: Any, index: int) -> Sent:
         if isinstance(item, tuple) and len(item) == 2:
@@ -281,7 +306,8 @@ def match_stream(
         data = matching_messages.match_item(index if item.id is None else item.id, item)
         return _sent(data, item, *((item.query, item.train) if isinstance(item, Pair) else ()))
 
-    name, read = ch.MATCHING + "MatchStream", matching_messages.parse_match_result
+    name = ch.MATCHING + "MatchStream"
+    read = functools.partial(matching_messages.parse_match_result, with_rays=_given(lenses))
     return _stream(name, matching_pb2.MatchStreamRequest, options, pairs, send, read, window, timeout)
 
 
@@ -290,6 +316,9 @@ def stereo_stream(
     preset: Optional[Detector] = None,
     *,
     rig: Optional[StereoRig] = None,
+    mask: Optional[ImageLike] = None,
+    right_mask: Optional[ImageLike] = None,
+    region: Optional[opt.Region] = None,
     window: int = WINDOW,
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
@@ -302,6 +331,10 @@ def stereo_stream(
     pairs    (left, right); one image with both side by side; or glint.StereoPair with what is its own
     rig      glint.StereoRig: the images are raw, the server rectifies them, and positions and depths (metres) are of
              the rectified camera in StereoMatches.rectified; None: they are rectified
+    mask, right_mask
+             of the left and the right image, for pairs that have none of their own: uint8 or bool array of their size,
+             raw ones with a rig; keypoints are found where it is not 0
+    region   (x, y, width, height), where keypoints are found in both images; with masks where both allow it
     fields   of StereoOptions: focal_length=700, baseline=0.12 (both for depths), max_distance=64, band=2,
              min_disparity=0, max_disparity=128, max_octave_difference=1, cross_check, refine, median_cut, check_pair,
              max_time_difference_ns; and of DetectorOptions. window, policy, max_age, gray_range and timeout as for
@@ -312,8 +345,9 @@ def stereo_stream(
     stereo = matching_pb2.StereoOptions()
     detector = opt.split(preset, fields, stereo)
     kind = matching_pb2.StereoStreamOptions
-    given = {"detector": detector, "stereo": stereo, **({} if rig is None else {"rig": rig_message(rig)})}
-    options = _stream_options(kind, policy, window, max_age, gray_range, **given)
+    options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, stereo=stereo)
+    masks = {"mask": mask_message(mask), "right_mask": mask_message(right_mask, "right_mask")}
+    _set_parts(options, rig=None if rig is None else rig_message(rig), region=opt.region(region), **masks)
 
     def send(item: Any, index: int) -> Sent:
         if isinstance(item, tuple):
@@ -322,7 +356,7 @@ def stereo_stream(
             item = StereoPair(*item)
         pair = item if isinstance(item, StereoPair) else StereoPair(item)
         data = matching_messages.stereo_pair(index if pair.id is None else pair.id, pair)
-        return _sent(data, None, pair.left, pair.right)
+        return _sent(data, None, pair.left, pair.right, pair.mask, pair.right_mask)
 
     def read(data: bytes, _: Any) -> StereoResult:
         return matching_messages.parse_stereo_result(data, rig is not None or stereo.focal_length > 0)
@@ -344,6 +378,9 @@ def track_stream(
     template_frames: Optional[int] = None,
     levels: Optional[int] = None,
     track_levels: Optional[int] = None,
+    masks: Images = None,
+    region: Optional[opt.Region] = None,
+    calibrations: Union[Camera, Sequence[Camera], None] = None,
     window: int = WINDOW,
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
@@ -364,6 +401,11 @@ def track_stream(
                   what a point is compared with: "last_frame" (the default), or "first_frame": the one where it began;
                   then, of how many frames in which tracks began the patches are kept, 1..8 (4)
     levels        of the detector's pyramid; track_levels: of the tracker's
+    masks         for frames that have none of their own: a uint8 or bool array of the image's size, or a list or tuple
+                  with one of each camera: tracks begin where it is not 0, and end where it is
+    region        (x, y, width, height), the same as a rectangle, of all cameras; with masks where both allow it
+    calibrations  glint.Camera, or a list or tuple with one of each camera, whose images' sizes they have: Tracks has
+                  rays. The images themselves are not changed
     fields        of TrackOptions: patch_size=16, intensity="gain_and_offset", max_residual=12,
                   max_backward_error=1, max_move=50 ...; and of DetectorOptions, whose `preset` ("fast_grid") finds new
                   points
@@ -380,25 +422,33 @@ def track_stream(
     options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, track=track)
     own = {"cameras": cameras, "target": target, "min_share": min_share, "redetection": redetection, "predict": predict}
     opt.fill({**own, "track_template": track_template, "template_frames": template_frames}, options)
+    options.masks.extend(masks_messages(masks))
+    _set_parts(options, region=opt.region(region))
+    given = () if calibrations is None else calibrations if isinstance(calibrations, (list, tuple)) else [calibrations]
+    options.calibrations.extend(camera_message(c, f"calibrations[{i}]") for i, c in enumerate(given))
 
     def send(item: Any, index: int) -> Sent:
         if not isinstance(item, (TrackFrame, AddPoints, ForgetTracks, ResetTracks)):
             item = TrackFrame(item)
         data = tracking_messages.track_item(index if item.id is None else item.id, item)
-        return _sent(data, None, *(tracking_messages.images_of(item) if isinstance(item, TrackFrame) else ()))
+        return _sent(data, None, *(each_of(item.images) + each_of(item.masks) if isinstance(item, TrackFrame) else ()))
 
-    name, read = ch.TRACKING + "TrackStream", tracking_messages.parse_track_result
+    name = ch.TRACKING + "TrackStream"
+    read = functools.partial(tracking_messages.parse_track_result, with_rays=bool(options.calibrations))
     return _stream(name, tracking_pb2.TrackStreamRequest, options, frames, send, read, window, timeout)
 
 
 def localize_stream(
     pairs: Items[Union["tuple[ImageLike, ImageLike]", ImageLike, LocalizeItem]],
-    camera: Union[StereoCamera, StereoRig],
+    camera: Union[StereoCamera, StereoRig, RgbdCamera],
     preset: Optional[Detector] = None,
     *,
     depth: Optional[DepthCamera] = None,
     refine_rig: Optional[str] = None,
     mode: Optional[str] = None,
+    mask: Optional[ImageLike] = None,
+    right_mask: Optional[ImageLike] = None,
+    region: Optional[opt.Region] = None,
     window: int = WINDOW,
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
@@ -411,24 +461,32 @@ def localize_stream(
     pairs        (left, right); one image with both side by side; glint.LocalizePair for a time, an id, or to find
                  it in the map; and glint.GetMap, SaveMap or LoadMap between them. With `depth`: (left, depth)
     camera       glint.StereoCamera of rectified images; or glint.StereoRig of raw ones: the server rectifies them, and
-                 poses are of the rectified left camera in Location.rectified
+                 poses are of the rectified left camera in Location.rectified; or, with `depth`, glint.RgbdCamera of raw
+                 images and depths, and poses are of the camera in Location.rectified
     depth        glint.DepthCamera: a camera and a sensor of depth in place of two cameras
     preset       of the detector, which must have descriptors ("orbslam"); max_features is 2000 unless it is given
     refine_rig   the rotation that rectification left behind: "on" (the default), "off" or "fixed"; with `depth` "off"
     mode         "reproducible" (the default): the same pairs give the same poses; or "realtime"
+    mask, right_mask, region
+                 as for stereo_stream(); with `depth` there is no right_mask
     fields       of DetectorOptions. window, policy, max_age, gray_range and timeout as for stream(); requests are never
                  dropped
 
     Errors are those of stream().
     """
     kind = localization_pb2.LocalizeStreamOptions
-    is_raw = isinstance(camera, StereoRig)
-    message = {"rig": rig_message(camera)} if is_raw else {"camera": localization_messages.camera(camera)}
-    detector = opt.split(preset, fields)
-    options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, **message)
+    options = _stream_options(kind, policy, window, max_age, gray_range, detector=opt.split(preset, fields))
     opt.fill({"refine_rig": refine_rig, "mode": mode}, options)
-    if depth is not None:
+    if isinstance(camera, StereoRig):
+        options.rig.CopyFrom(rig_message(camera))
+    elif isinstance(camera, RgbdCamera):
+        options.raw_camera.CopyFrom(rgbd_message(camera, "camera"))
+    else:
+        options.camera.CopyFrom(localization_messages.camera(camera))
+    if depth is not None or isinstance(camera, RgbdCamera):
         options.depth.CopyFrom(localization_messages.depth_camera(depth))
+    masks = {"mask": mask_message(mask), "right_mask": mask_message(right_mask, "right_mask")}
+    _set_parts(options, region=opt.region(region), **masks)
     second = "right" if depth is None else "depth"
 
     def send(item: Any, index: int) -> Sent:
@@ -439,7 +497,8 @@ def localize_stream(
         elif not isinstance(item, (LocalizePair, GetMap, SaveMap, LoadMap)):
             item = LocalizePair(item)
         data = localization_messages.localize_item(index if item.id is None else item.id, item)
-        images = (item.left, item.right, item.depth) if isinstance(item, LocalizePair) else ()
+        is_pair = isinstance(item, LocalizePair)
+        images = (item.left, item.right, item.depth, item.mask, item.right_mask) if is_pair else ()
         return _sent(data, None, *images)
 
     name, read = ch.LOCALIZATION + "LocalizeStream", localization_messages.parse_localize_result

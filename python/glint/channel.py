@@ -103,6 +103,7 @@ class ServerInfo:
     memory_source: str
     max_threads: int
     threads_source: str
+    has_calibration_directory: bool
 
 
 def from_message(kind: "type[Kind]", message: Any) -> Kind:

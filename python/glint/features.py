@@ -72,6 +72,8 @@ class Features:
     descriptors   uint8 (n, bytes), or None if none were asked for
     truncated     more keypoints tied than the server returns
     warnings      what makes the image or its mask doubtful; of a pair in its result instead
+    rays          float32 (n, 3), with glint.Camera: what each keypoint sees, a unit vector in camera coordinates (x to
+                  the right, y down, z ahead), the lens undone; (0, 0, 0) where the lens has no ray. Else None
     """
 
     x: np.ndarray
@@ -84,6 +86,7 @@ class Features:
     truncated: bool = False
     timings: Timings = dataclasses.field(default_factory=Timings)
     warnings: "tuple[Warning, ...]" = ()
+    rays: Optional[np.ndarray] = None
 
     def __len__(self) -> int:
         return len(self.x)

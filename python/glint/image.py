@@ -5,11 +5,11 @@ Messages with pixels are put together by encoding.py and not by protobuf, so tha
 from __future__ import annotations
 
 import dataclasses
-from typing import Optional, Union
+from typing import Optional, Sequence, Union
 
 import numpy as np
 
-from glint.encoding import Fields
+from glint.encoding import Fields, encode
 from glint.errors import InvalidArgument, invalid, not_one_of, out_of_range
 from glint.options import names_of
 from glint.shared_memory import OtherSlot, Slot
@@ -29,7 +29,7 @@ _LAYOUTS = {
 }
 _FORMATS = {name: number for number, name in names_of(image_pb2.PixelFormat.DESCRIPTOR).items()}
 _ENCODINGS = {name: number for number, name in names_of(image_pb2.ImageEncoding.DESCRIPTOR).items()}
-_LONGEST_SIDE = 16384  # as the contract has it
+LONGEST_SIDE = 16384  # as the contract has it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Shared:
 
 
 ImageLike = Union[np.ndarray, bytes, bytearray, Raw, Encoded, Shared]
+Images = Union[ImageLike, Sequence[ImageLike], None]  # one, or a list or tuple with one of each camera
 
 
 def fields_of(image: ImageLike, name: str = "image") -> Fields:
@@ -88,9 +89,39 @@ def fields_of(image: ImageLike, name: str = "image") -> Fields:
 
 def mask_fields_of(mask: Optional[ImageLike], name: str = "mask") -> Optional[Fields]:
     """The same for a mask, where True is 255; None stays None."""
-    if isinstance(mask, np.ndarray) and mask.dtype == np.bool_:
-        mask = mask.astype(np.uint8) * np.uint8(255)
-    return optional_fields_of(mask, name)
+    return None if mask is None else fields_of(_with_white(mask), name)
+
+
+def mask_message(mask: Optional[ImageLike], name: str = "mask") -> Optional[image_pb2.Image]:
+    """The same as a message, for the options of a stream."""
+    fields = mask_fields_of(mask, name)
+    return None if fields is None else _message(fields)
+
+
+def each_of(images: Images) -> list:
+    """One image of each camera."""
+    return list(images) if isinstance(images, (list, tuple)) else [images]
+
+
+def fields_of_masks(masks: Images, name: str = "masks") -> "list[Fields]":
+    """mask_fields_of() of each camera's; None: of none."""
+    given = () if masks is None else each_of(masks)
+    return [fields_of(_with_white(mask), f"{name}[{i}]") for i, mask in enumerate(given)]
+
+
+def masks_messages(masks: Images) -> "list[image_pb2.Image]":
+    """The same as messages."""
+    return [_message(fields) for fields in fields_of_masks(masks)]
+
+
+def _message(fields: Fields) -> image_pb2.Image:
+    return image_pb2.Image.FromString(encode(image_pb2.Image, fields))
+
+
+def _with_white(mask: ImageLike) -> ImageLike:
+    """True as 255."""
+    is_bool = isinstance(mask, np.ndarray) and mask.dtype == np.bool_
+    return mask.astype(np.uint8) * np.uint8(255) if is_bool else mask  # type: ignore[union-attr]
 
 
 def optional_fields_of(image: Optional[ImageLike], name: str) -> Optional[Fields]:
@@ -161,7 +192,7 @@ def _shared(image: Shared, name: str) -> Fields:
     dtype, channels = _layout(image.format, name)
     for side, lowest in (("width", 1), ("height", 1), ("stride", 0)):
         if getattr(image, side) < lowest:
-            raise out_of_range(f"{name}.{side}", getattr(image, side), lowest, _LONGEST_SIDE)
+            raise out_of_range(f"{name}.{side}", getattr(image, side), lowest, LONGEST_SIDE)
     row = image.width * max(channels, 1) * dtype.itemsize
     rows = image.height * 3 // 2 if image.format == "nv12" else image.height
     wanted = (image.stride or row) * (rows - 1) + row

@@ -7,10 +7,10 @@ from typing import Optional, Sequence, Union
 
 import numpy as np
 
+from glint.camera import RectifiedCamera
 from glint.errors import invalid
 from glint.features import Answer, Warning
 from glint.image import ImageLike
-from glint.stereo_rig import RectifiedCamera
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,7 +41,8 @@ class StereoCamera:
 
 @dataclasses.dataclass(frozen=True)
 class DepthCamera:
-    """A sensor of depth in place of the right camera; its pixels are those of the left image.
+    """A sensor of depth in place of the right camera; its pixels are those of the left image, unless glint.RgbdCamera
+    says otherwise.
 
     unit               metres in a sample of 1: 0.001 for millimetres, 0.0002 for the TUM RGB-D data sets
     nearest, farthest  metres: other samples are no depth; farthest=0: no limit
@@ -62,6 +63,8 @@ class LocalizePair:
     max_age     seconds, in place of the stream's
     depth       of a stream with glint.DepthCamera, in place of `right`: uint16 (height, width) or a grey PNG of 16
                 bits, 0 where none was measured
+    mask, right_mask
+                in place of the stream's, for this pair
     """
 
     left: ImageLike
@@ -71,6 +74,8 @@ class LocalizePair:
     id: Optional[int] = None
     max_age: Optional[float] = None
     depth: Optional[ImageLike] = None
+    mask: Optional[ImageLike] = None
+    right_mask: Optional[ImageLike] = None
 
 
 @dataclasses.dataclass(frozen=True)

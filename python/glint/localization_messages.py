@@ -5,10 +5,11 @@ from typing import Any, Optional
 
 import numpy as np
 
+from glint.camera import read_rectified
 from glint.encoding import Fields, encode
 from glint.errors import InternalError, invalid
 from glint.features import Timings
-from glint.image import fields_of, optional_fields_of
+from glint.image import fields_of, mask_fields_of, optional_fields_of
 from glint.localization import (
     DepthCamera,
     GetMap,
@@ -21,8 +22,7 @@ from glint.localization import (
     SaveMap,
     StereoCamera,
 )
-from glint.options import fill, frame_id, nanoseconds, time_ns
-from glint.stereo_rig import read_rectified
+from glint.options import fill, frame_id, nanoseconds, numbers, time_ns
 from glint.v1 import localization_pb2 as pb
 from glint.wire import equal_lengths, read_answer, read_warnings
 
@@ -32,34 +32,23 @@ _UPPER = np.triu_indices(6)
 # ---- writing
 
 
-def _numbers(values: Any, name: str, count: int) -> list:
-    """`count` numbers, flat."""
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise invalid(name, values, f"is not {count} numbers") from None
-    if array.size != count:
-        raise invalid(name, array, f"is not {count} numbers")
-    return array.ravel().tolist()
-
-
 def camera(given: StereoCamera) -> pb.StereoCamera:
     """The message; its ranges are the server's to check."""
     if not isinstance(given, StereoCamera):
-        raise invalid("camera", given, "is not glint.StereoCamera")
+        raise invalid("camera", given, "is not glint.StereoCamera, glint.StereoRig or glint.RgbdCamera")
     message = pb.StereoCamera()
     names = ("width", "height", "focal_length", "centre_x", "centre_y", "baseline")
     fill({name: getattr(given, name) for name in names}, message, prefix="camera.")
     for name in ("left_projection", "right_projection"):
         if getattr(given, name) is not None:
-            getattr(message, name).extend(_numbers(getattr(given, name), f"camera.{name}", 12))
+            getattr(message, name).extend(numbers(getattr(given, name), f"camera.{name}", 12))
     if given.rig_rotation is not None:
-        x, y, z = _numbers(given.rig_rotation, "camera.rig_rotation", 3)
+        x, y, z = numbers(given.rig_rotation, "camera.rig_rotation", 3)
         message.rig_rotation.CopyFrom(pb.Rotation(x=x, y=y, z=z))
     return message
 
 
-def depth_camera(given: DepthCamera) -> pb.DepthCamera:
+def depth_camera(given: Optional[DepthCamera]) -> pb.DepthCamera:
     """The message; its ranges are the server's to check."""
     if not isinstance(given, DepthCamera):
         raise invalid("depth", given, "is not glint.DepthCamera")
@@ -76,6 +65,8 @@ def _pair(number: int, pair: LocalizePair) -> Fields:
         "right": optional_fields_of(pair.right, "right"),
         "time_ns": time_ns(pair.time_ns),
         "depth": optional_fields_of(pair.depth, "depth"),
+        "mask": mask_fields_of(pair.mask, "mask"),
+        "right_mask": mask_fields_of(pair.right_mask, "right_mask"),
     }
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Optional, Sequence, Union
 import numpy as np
 
 from glint import drawing
+from glint.camera import RectifiedCamera
 from glint.errors import InvalidArgument, invalid
 from glint.features import Answer, Features, Timings, Warning
 from glint.image import ImageLike
-from glint.stereo_rig import RectifiedCamera
 
 if TYPE_CHECKING:
     import cv2
@@ -93,7 +93,7 @@ class ForgetSet:
 @dataclasses.dataclass(frozen=True, eq=False)
 class StereoPair:
     """A pair. right: None if `left` has both images side by side. left_time_ns, right_time_ns: when they were
-    captured, nanoseconds of any clock; 0: unknown."""
+    captured, nanoseconds of any clock; 0: unknown. mask, right_mask: in place of the stream's, for this pair."""
 
     left: ImageLike
     right: Optional[ImageLike] = None
@@ -101,6 +101,8 @@ class StereoPair:
     max_age: Optional[float] = None
     left_time_ns: int = 0
     right_time_ns: int = 0
+    mask: Optional[ImageLike] = None
+    right_mask: Optional[ImageLike] = None
 
 
 @dataclasses.dataclass(eq=False)

@@ -1,14 +1,15 @@
 """What is sent to FeatureMatching (proto/glint/v1/matching.proto), and what it answers, as bytes."""
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from glint.camera import read_rectified
 from glint.encoding import Fields, decode, encode
 from glint.errors import invalid
 from glint.features import Features, Timings
-from glint.image import Encoded, Raw, Shared, fields_of, optional_fields_of
+from glint.image import Encoded, Raw, Shared, fields_of, mask_fields_of, optional_fields_of
 from glint.matching import (
     Descriptors,
     ForgetSet,
@@ -22,12 +23,12 @@ from glint.matching import (
     UpdateSet,
 )
 from glint.options import frame_id, nanoseconds, present, time_ns
-from glint.stereo_rig import read_rectified
-from glint.v1 import image_pb2, options_pb2
+from glint.v1 import calibration_pb2, image_pb2, options_pb2
 from glint.v1 import matching_pb2 as pb
 from glint.wire import answer_of, equal_lengths, read_answer, read_features, read_timings, read_warnings
 
 _WIDEST_DESCRIPTOR = 64  # bytes: a wider array is an image unless it is a Descriptors
+WithRays = Tuple[bool, bool]
 _IMAGES = (np.ndarray, bytes, bytearray, memoryview, Raw, Encoded, Shared)
 
 
@@ -110,6 +111,8 @@ def match_request(
     windows: Optional[Sequence] = None,
     octaves: Optional[Sequence] = None,
     gray_range: Optional[image_pb2.GrayRange] = None,
+    query_camera: Optional[calibration_pb2.Camera] = None,
+    train_camera: Optional[calibration_pb2.Camera] = None,
 ) -> bytes:
     """A MatchRequest."""
     for name, side in (("query", query), ("train", train)):
@@ -117,7 +120,8 @@ def match_request(
             why = "names a set, which only match_stream() has; pass an image as an array or as bytes"
             raise invalid(name, side, why)
     given = {"detector": present(detector), "match": present(options), "gray_range": gray_range}
-    return encode(pb.MatchRequest, {**given, **_sides(query, train, windows, octaves)})
+    cameras = {"query_camera": query_camera, "train_camera": train_camera}
+    return encode(pb.MatchRequest, {**given, **cameras, **_sides(query, train, windows, octaves)})
 
 
 def _update(edit: UpdateSet) -> Fields:
@@ -149,6 +153,8 @@ def stereo_pair(number: int, pair: StereoPair) -> bytes:
         "max_age_ns": nanoseconds(pair.max_age, "max_age"),
         "left": fields_of(pair.left, "left"),
         "right": optional_fields_of(pair.right, "right"),
+        "mask": mask_fields_of(pair.mask, "mask"),
+        "right_mask": mask_fields_of(pair.right_mask, "right_mask"),
         **{name: time_ns(getattr(pair, name), name) for name in ("left_time_ns", "right_time_ns")},
     }
     return encode(pb.StereoStreamRequest, {"pair": fields})
@@ -157,34 +163,39 @@ def stereo_pair(number: int, pair: StereoPair) -> bytes:
 # ---- reading
 
 
-def _matches(fields: Fields, timings: Timings, query: Side, train: Side) -> Matches:
+def _matches(fields: Fields, timings: Timings, query: Side, train: Side, with_rays: WithRays) -> Matches:
     """A response with a MatchResult. Sides that are images have their features in it; of Features it is known what they
     were."""
     found = answer_of(fields, "result")
     matches = found["matches"] or decode(pb.Matches, b"")
     equal_lengths("matches", [matches[name] for name in ("query", "train", "distance")])
 
-    def features(name: str, side: Side) -> Optional[Features]:
+    def features(name: str, side: Side, rays: bool) -> Optional[Features]:
         if isinstance(side, Features):
             return side
-        return None if found[name] is None else read_features(found[name], timings)
+        return None if found[name] is None else read_features(found[name], timings, with_rays=rays)
 
-    sides = {"query_features": features("query", query), "train_features": features("train", train)}
+    sides = {
+        "query_features": features("query", query, with_rays[0]),
+        "train_features": features("train", train, with_rays[1]),
+    }
     return Matches(**matches, **sides, timings=timings, warnings=read_warnings(fields["warnings"]))
 
 
-def parse_match(data: bytes, query: Side, train: Side) -> Matches:
-    """A MatchResponse."""
+def parse_match(data: bytes, query: Side, train: Side, with_rays: WithRays = (False, False)) -> Matches:
+    """A MatchResponse. with_rays: there is a query_camera, and a train_camera."""
     fields = decode(pb.MatchResponse, data)
-    return _matches(fields, read_timings(fields["timings"]), query, train)
+    return _matches(fields, read_timings(fields["timings"]), query, train, with_rays)
 
 
-def parse_match_result(data: bytes, item: "Union[Pair, UpdateSet, ForgetSet]") -> MatchResult:
-    """A MatchStreamResponse, to `item`."""
+def parse_match_result(
+    data: bytes, item: "Union[Pair, UpdateSet, ForgetSet]", with_rays: WithRays = (False, False)
+) -> MatchResult:
+    """A MatchStreamResponse, to `item`. with_rays: as for parse_match()."""
 
     def read(fields: Fields, timings: Timings) -> Fields:
         if isinstance(item, Pair):
-            return {"found": _matches(fields, timings, item.query, item.train)}
+            return {"found": _matches(fields, timings, item.query, item.train, with_rays)}
         return {"set_size": answer_of(fields, "set").descriptors}
 
     return read_answer(MatchResult, pb.MatchStreamResponse, data, read)

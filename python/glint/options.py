@@ -134,6 +134,17 @@ def gray_range(value: Optional[GrayRange], equalize: bool = False) -> Optional[i
     return image_pb2.GrayRange(lowest=lowest, highest=highest, equalize=equalize)
 
 
+def numbers(values: Any, name: str, count: Optional[int] = None) -> "list[float]":
+    """Numbers, flat; `count` of them, unless that is None."""
+    try:
+        array = np.asarray(() if values is None else values, np.float64)
+    except (TypeError, ValueError):
+        raise invalid(name, values, "is not numbers" if count is None else f"is not {count} numbers") from None
+    if count is not None and array.size != count:
+        raise invalid(name, values if values is None else array, f"is not {count} numbers")
+    return array.ravel().tolist()
+
+
 def policy(value: Optional[str]) -> int:
     """An overload policy by name: block, drop_oldest, latest or reject; None: the server's default."""
     return 0 if value is None else _choice(envelope_pb2.OverloadPolicy.DESCRIPTOR, "policy", value)

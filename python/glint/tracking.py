@@ -11,7 +11,7 @@ import numpy as np
 from glint import drawing
 from glint.errors import InvalidArgument, invalid
 from glint.features import Answer, Warning
-from glint.image import ImageLike
+from glint.image import ImageLike, Images
 
 _OLDEST = 60  # frames; the colours of ages end there
 
@@ -30,6 +30,7 @@ class TrackState(enum.IntEnum):
     LAST_FRAME_LOST = 9
     RESET = 10
     FORGOTTEN = 11
+    MASKED = 12
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -57,6 +58,7 @@ class TrackFrame:
     detect   look for new points in cells without a track
     max_age  seconds, in place of the stream's
     predictions  of each camera at most one, in place of what `predict` of the stream says
+    masks    in place of the stream's, for this frame: one, or a list or tuple with one of each camera
     """
 
     images: Union[ImageLike, Sequence[ImageLike]]
@@ -65,6 +67,7 @@ class TrackFrame:
     id: Optional[int] = None
     max_age: Optional[float] = None
     predictions: Sequence[TrackPrediction] = ()
+    masks: Images = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -110,6 +113,7 @@ class Tracks:
                     template is; 0: it is this one from now on
     camera          counted from 0
     detected        new points were looked for
+    rays            float32 (n, 3), with calibrations: what (x, y) sees, as of glint.Features; else None
     """
 
     ids: np.ndarray
@@ -125,6 +129,7 @@ class Tracks:
     template_age: np.ndarray
     camera: int = 0
     detected: bool = False
+    rays: Optional[np.ndarray] = None
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -9,19 +9,14 @@ import numpy as np
 from glint.encoding import Fields, encode
 from glint.errors import InvalidArgument, invalid
 from glint.features import Timings
-from glint.image import fields_of
+from glint.image import each_of, fields_of, fields_of_masks
 from glint.options import frame_id, nanoseconds, time_ns, whole
 from glint.tracking import AddPoints, ForgetTracks, ResetTracks, TrackFrame, TrackItem, TrackPrediction, TrackResult, Tracks
 from glint.v1 import tracking_pb2 as pb
-from glint.wire import answer_of, equal_lengths, read_answer, read_warnings
+from glint.wire import answer_of, equal_lengths, read_answer, read_rays, read_warnings
 
 _LAST_CAMERA = (1 << 32) - 1
 _LAST_ID = (1 << 64) - 1
-
-
-def images_of(frame: TrackFrame) -> list:
-    """The frame's images, one of each camera."""
-    return list(frame.images) if isinstance(frame.images, (list, tuple)) else [frame.images]
 
 
 def _frame(number: int, frame: TrackFrame) -> Fields:
@@ -29,9 +24,10 @@ def _frame(number: int, frame: TrackFrame) -> Fields:
         "frame_id": frame_id(number),
         "max_age_ns": nanoseconds(frame.max_age, "max_age"),
         "time_ns": time_ns(frame.time_ns),
-        "images": [fields_of(image, f"images[{i}]") for i, image in enumerate(images_of(frame))],
+        "images": [fields_of(image, f"images[{i}]") for i, image in enumerate(each_of(frame.images))],
         "detect": bool(frame.detect),
         "predictions": [_prediction(prediction) for prediction in frame.predictions],
+        "masks": fields_of_masks(frame.masks),
     }
 
 
@@ -97,20 +93,21 @@ def track_item(number: int, item: TrackItem) -> bytes:
     return encode(pb.TrackStreamRequest, {name: write(number, item)})  # type: ignore[operator]
 
 
-def _tracks(found: Fields) -> Tracks:
+def _tracks(found: Fields, with_rays: bool) -> Tracks:
     """A CameraTracks that was decoded."""
-    tracks = Tracks(ids=found.pop("id"), **found)
+    rays = read_rays(found, "tracks", found["id"], with_rays)
+    tracks = Tracks(ids=found.pop("id"), rays=rays, **found)
     arrays = [a for name, a in found.items() if isinstance(a, np.ndarray) and (name != "template_age" or len(a))]
     equal_lengths("tracks", [tracks.ids, *arrays])
     return tracks
 
 
-def parse_track_result(data: bytes, _: Any = None) -> TrackResult:
-    """A TrackStreamResponse."""
+def parse_track_result(data: bytes, _: Any = None, with_rays: bool = False) -> TrackResult:
+    """A TrackStreamResponse. with_rays: the stream's options have calibrations."""
 
     def read(fields: Fields, _: Timings) -> Fields:
         name = "tracks" if fields["edited"] is None else "edited"
-        found = tuple(_tracks(camera) for camera in answer_of(fields, name)["cameras"])
+        found = tuple(_tracks(camera, with_rays) for camera in answer_of(fields, name)["cameras"])
         return {"found": found, "warnings": read_warnings(fields["warnings"])}
 
     return read_answer(TrackResult, pb.TrackStreamResponse, data, read)

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Optional
 
+import numpy as np
+
 from glint import errors
 from glint.encoding import Fields, decode, encode
 from glint.features import Features, Result, Timings, Warning
 from glint.image import ImageLike, fields_of, mask_fields_of
 from glint.options import frame_id, names_of, present
-from glint.v1 import envelope_pb2, features_pb2, image_pb2, options_pb2
+from glint.v1 import calibration_pb2, envelope_pb2, features_pb2, image_pb2, options_pb2
 from glint.v1 import feature_detection_pb2 as pb
 
 _COLUMNS = ("x", "y", "size", "angle", "response")
@@ -30,10 +32,11 @@ def detect_request(
     mask: Optional[ImageLike] = None,
     region: Optional[image_pb2.ImageRegion] = None,
     gray_range: Optional[image_pb2.GrayRange] = None,
+    camera: Optional[calibration_pb2.Camera] = None,
 ) -> bytes:
     """A DetectRequest."""
-    fields = {"detector": present(detector), **_images(image, mask, region), "gray_range": gray_range}
-    return encode(pb.DetectRequest, fields)
+    fields = {"detector": present(detector), "gray_range": gray_range, "camera": camera}
+    return encode(pb.DetectRequest, {**fields, **_images(image, mask, region)})
 
 
 def stream_frame(
@@ -57,14 +60,28 @@ def equal_lengths(name: str, arrays: Iterable) -> None:
         raise errors.InternalError(f"{name}: the server's arrays differ in length")
 
 
-def read_features(found: Optional[Fields], timings: Timings, warnings: "tuple[Warning, ...]" = ()) -> Features:
-    """An ImageFeatures that was decoded; None: an empty one."""
+def read_rays(found: Fields, name: str, like: np.ndarray, asked: bool) -> Optional[np.ndarray]:
+    """float32 (n, 3) of ray_x, ray_y and ray_z, which are taken out of a message that was decoded; None: they were not
+    asked for. InternalError unless there is one for each element of `like`."""
+    axes = [found.pop(f"ray_{axis}") for axis in "xyz"]
+    if not asked and not any(map(len, axes)):
+        return None
+    equal_lengths(f"{name}.rays", [like, *axes])
+    return np.stack(axes, axis=1)
+
+
+def read_features(
+    found: Optional[Fields], timings: Timings, warnings: "tuple[Warning, ...]" = (), with_rays: bool = False
+) -> Features:
+    """An ImageFeatures that was decoded; None: an empty one. with_rays: the request has a camera."""
     found = found or decode(features_pb2.ImageFeatures, b"")
     width, rows = found.pop("descriptor_bytes"), found.pop("descriptors")
     equal_lengths("features", [found["octave"], *(found[name] for name in _COLUMNS)])
     if len(rows) != len(found["octave"]) * width or width < 0:
         raise errors.InternalError("features: the server's descriptors are of another length")
-    return Features(**found, descriptors=rows.reshape(-1, width) if width else None, timings=timings, warnings=warnings)
+    rays = read_rays(found, "features", found["octave"], with_rays)
+    descriptors = rows.reshape(-1, width) if width else None
+    return Features(**found, descriptors=descriptors, rays=rays, timings=timings, warnings=warnings)
 
 
 def read_timings(message: Optional[envelope_pb2.Timings]) -> Timings:
@@ -99,18 +116,18 @@ def answer_of(fields: Fields, name: str) -> Any:
     return fields[name]
 
 
-def parse_detect(data: bytes) -> Features:
-    """A DetectResponse."""
+def parse_detect(data: bytes, with_rays: bool = False) -> Features:
+    """A DetectResponse. with_rays: the request has a camera."""
     fields = decode(pb.DetectResponse, data)
     warnings = read_warnings(fields["warnings"])
-    return read_features(answer_of(fields, "features"), read_timings(fields["timings"]), warnings)
+    return read_features(answer_of(fields, "features"), read_timings(fields["timings"]), warnings, with_rays)
 
 
-def parse_result(data: bytes, _: Any = None) -> Result:
-    """A DetectStreamResponse."""
-
+def parse_result(data: bytes, _: Any = None, with_rays: bool = False) -> Result:
+    """A DetectStreamResponse. with_rays: the stream's options have a camera."""
 
     def read(fields: Fields, timings: Timings) -> Fields:
-        return {"found": read_features(answer_of(fields, "features"), timings, read_warnings(fields["warnings"]))}
+        warnings = read_warnings(fields["warnings"])
+        return {"found": read_features(answer_of(fields, "features"), timings, warnings, with_rays)}
 
     return read_answer(Result, pb.DetectStreamResponse, data, read)

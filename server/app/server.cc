@@ -24,6 +24,7 @@
 #include "server/rpc/service.h"
 #include "server/schedule/lane_threads.h"
 #include "server/schedule/lane_watch.h"
+#include "server/wire/calibration_directory.h"
 
 namespace glint {
 
@@ -117,6 +118,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
   }
   GLINT_RETURN_IF_ERROR(ValidateSharedMemory(o));
   GLINT_RETURN_IF_ERROR(CheckMapDirectory(o.map_directory));
+  GLINT_RETURN_IF_ERROR(CheckCalibrationDirectory(o.calibration_directory));
   const auto check_duration = [](absl::string_view flag, absl::Duration value, absl::Duration low) {
     if (value >= low && value <= absl::Hours(24)) return absl::OkStatus();
     return OutOfRangeError(flag, absl::FormatDuration(value), absl::FormatDuration(low), std::string("24h"));

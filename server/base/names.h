@@ -48,7 +48,7 @@ inline constexpr Name kTracksBegun = {"glint_tracks_begun_total", "Points that w
 inline constexpr Name kTracksEnded = {
     "glint_tracks_ended_total",
     "Points that are not followed any more, by reason: flat, out_of_image, moved_too_far, not_converged, "
-    "high_residual, backward_error, image_resized, last_frame_lost, reset, forgotten."};
+    "high_residual, backward_error, image_resized, last_frame_lost, reset, forgotten, masked."};
 inline constexpr Name kTrackAge = {"glint_track_age_frames",
                                    "Frames that a point had been followed for when it ended."};
 inline constexpr Name kLocalizeStreams = {"glint_localize_streams", "Streams that locate cameras."};

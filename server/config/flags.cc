@@ -250,6 +250,13 @@ const Flag kFlags[] = {
      },
      [](const ServerOptions& o) { return o.map_directory; }},
     GLINT_INT_FLAG("max-maps", max_maps, "maps in there at most"),
+    {"calibration-directory", "DIRECTORY",
+     "files of rigs whose names streams of raw pairs may give in place of the rig (docs/server.md); empty: none",
+     [](absl::string_view, absl::string_view value, bool, ServerOptions* o) {
+       o->calibration_directory = std::string(value);
+       return absl::OkStatus();
+     },
+     [](const ServerOptions& o) { return o.calibration_directory; }},
     GLINT_INT_FLAG("max-rectification-bytes", max_rectification_bytes,
                    "bytes of tables by which raw images are rectified, of all streams, at most; 0: none are"),
     GLINT_INT_FLAG("max-frames-per-client", client_limits.frames,

@@ -65,11 +65,14 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, const BoundedLanes&
   bound.quota = bound.pending + sessions * (2 * message + kReceiveWindowBytes) +
                 options.max_detect_calls * (message + kReceiveWindowBytes) + bound.metadata + bound.small +
                 bound.connections;
-  bound.detect_replies = int64_t{options.max_detect_calls} * options.max_features * kMatchReplyBytesPerFeature;
-  bound.replies = sessions * options.max_in_flight * options.max_features * kMatchReplyBytesPerFeature;
+  const int64_t reply = options.max_features * ReplyBytesPerFeature(options.max_features);
+  bound.detect_replies = options.max_detect_calls * reply;
+  bound.replies = sessions * options.max_in_flight * reply;
   bound.sets = sessions * options.max_features * kKeptBytesPerFeature;
+  // What `masks` has of pixels, of one image, is there for those of all cameras.
+  const int64_t more_masks = std::max<int64_t>(0, options.max_track_pixels - options.lanes.max_image_pixels);
   bound.tracks = int64_t{options.max_track_streams} *
-                 (options.max_track_pixels * kTrackBytesPerPixel + options.max_tracks * kTrackBytes +
+                 (options.max_track_pixels * kTrackBytesPerPixel + more_masks + options.max_tracks * kTrackBytes +
                   int64_t{options.max_in_flight} * options.max_tracks * kTrackReplyBytes);
   bound.maps = int64_t{options.max_localize_streams} *
                (options.max_map_bytes + options.max_localize_pixels * kLocalizeBytesPerPixel +
@@ -79,6 +82,9 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, const BoundedLanes&
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +
                  sessions * static_cast<int64_t>(Session::kDroppedReplies) * kDroppedFrameBytes;
+  if (options.max_track_cameras > 2) {
+    bound.frames += int64_t{options.max_track_streams} * (options.max_in_flight + 1) * kMoreListsBytes;
+  }
   const bool cuda = lanes.backend == Backend::kCuda;
   const bool gpu_jpeg = cuda && options.lanes.jpeg != JpegDecoding::kCpu;
   const int64_t of_pixel = kLaneBytesPerPixel + (options.lanes.threads_per_lane > 1 ? kPairBytesPerPixel : 0) +

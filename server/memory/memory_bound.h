@@ -33,7 +33,7 @@ struct MemoryBound {
   int64_t connections = 0;     // per connection: buffers, and calls that have not been asked for
   int64_t detect_replies = 0;  // per call of Detect
   int64_t replies = 0;         // per stream: replies that wait for the client
-  int64_t masks = 0;           // per stream: encoded and decoded mask
+  int64_t masks = 0;           // per stream: masks, as received and decoded or rectified
   int64_t sets = 0;            // per stream: kept descriptors
   int64_t tracks = 0;          // per tracking stream: images with pyramids, tracks, replies
   int64_t maps = 0;            // per localization stream: map and images
@@ -58,11 +58,11 @@ struct MemoryBound {
 inline constexpr int64_t kLaneBytesPerPixel = 64;
 // Additional bytes of a lane with several threads, per pixel of the largest image: they detect in both images of a pair
 // in parallel, each with a pipeline of its own; both together are one image to --max-image-pixels. Measured: 42, at
-// most (tests/server/memory_test.cc).
-inline constexpr int64_t kPairBytesPerPixel = 48;
-// Bytes of a lane per keypoint: x, y, size, angle, response, octave, descriptor, and their ranking; and for matching as
-// many descriptors, of kSetBytesPerDescriptor: both sets out of the message, one of them packed again, conditions,
-// keys, candidates and eight matches.
+// most, without masks, whose levels are 7.4 of the largest pyramid (tests/server/memory_test.cc).
+inline constexpr int64_t kPairBytesPerPixel = 56;
+// Bytes of a lane per keypoint: x, y, size, angle, response, octave, descriptor, ray, and their ranking; and for
+// matching as many descriptors, of kSetBytesPerDescriptor: both sets out of the message, one of them packed again,
+// conditions, keys, candidates and eight matches.
 inline constexpr int64_t kLaneBytesPerFeature = 1024;
 // Additional bytes of a lane per keypoint for tracking with several cameras: all but the descriptor of the keypoints of
 // each camera but one.
@@ -96,30 +96,39 @@ inline constexpr int64_t kIntegratedBytes = 3 * kPipelineBytes + (int64_t{32} <<
 // that become slices of their own: the bytes with headers of 9 (33/24); the list of slices of 32 bytes, which grows by
 // half (48/24); its copy (32/24); and the concatenated message (1).
 inline constexpr int64_t kReceiptBytesPerByte = 6;
-// A frame, with its lists of pieces at their longest (kMaxPieces).
+// A frame, with the lists of pieces of its message (kMaxPieces) and of the images in it, which share these pieces: four
+// lists at their longest, or as many as a frame of a tracking stream may have of the usual length.
 inline constexpr int64_t kFrameBytes = 400 << 10;
+// What a frame of a tracking stream may have more while it is in use: lists of its other images.
+inline constexpr int64_t kMoreListsBytes = (2 * kMaxTrackCameras - 4) * (16 << 10);
 // gRPC's list of the same number of slices.
 inline constexpr int64_t kSliceListBytes = 400 << 10;
 // A dropped or rejected frame that waits for its turn in the order of replies.
 inline constexpr int64_t kDroppedFrameBytes = 4 << 10;
 // Options of a call of Detect: the list of their pieces, which a client may make small.
 inline constexpr int64_t kOptionsBytes = 3 << 20;
-// A keypoint in a reply: five floats, octave, descriptor.
-inline constexpr int64_t kReplyBytesPerFeature = 5 * 4 + 1 + 32;
-// Bytes of a match reply per feature of the server's limit: eight matches of each query, and the keypoints of an image,
-// which has half as many.
-inline constexpr int64_t kMatchReplyBytesPerFeature = 8 * (3 + 3 + 2) + (kReplyBytesPerFeature + 1) / 2;
+// A keypoint in a reply: five floats, octave, descriptor, and the three floats of a ray.
+inline constexpr int64_t kReplyBytesPerFeature = 5 * 4 + 1 + 32 + 3 * 4;
+// Bytes of the longest reply of detection or matching per feature of the server's limit `max_features`: eight matches
+// of each query, of two indices and a distance, and keypoints of images, which have half as many each. Either both
+// sides are images, or there are as many queries in the message, beside one image.
+inline constexpr int64_t ReplyBytesPerFeature(int max_features) {
+  const int64_t matches = 8 * ((max_features > 1 << 14 ? 3 + 3 : 2 + 2) + 2);
+  const int64_t two_images = matches / 2 + kReplyBytesPerFeature;
+  const int64_t one_image = matches + (kReplyBytesPerFeature + 1) / 2;
+  return two_images > one_image ? two_images : one_image;
+}
 // A descriptor that a stream keeps, with its keypoint; three times while a set is changed.
 inline constexpr int64_t kKeptBytesPerFeature = 3 * (64 + 16);
 
 // Bytes of a tracking stream per pixel of its frames: the last and the next image of each camera, whose pyramids double
 // the bytes of narrow ones, and images of other sizes that they replace. Templates count as pixels.
 inline constexpr int64_t kTrackBytesPerPixel = 8;
-// Bytes of a tracking stream per track, with a vector's reserve.
-inline constexpr int64_t kTrackBytes = 2 * 64;
+// Bytes of a tracking stream per track, with a vector's reserve; with rays in the answer to an edit.
+inline constexpr int64_t kTrackBytes = 2 * (64 + 3 * 4);
 // Bytes of a tracking reply per track; as many tracks may end as begin: id, age, state, seven floats, age of the
-// template.
-inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4 + 5);
+// template, and the three floats of a ray.
+inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4 + 5 + 3 * 4);
 
 // Bytes of a localization stream per pixel of both images: the images and those of the last keyframe, with rows padded
 // to 64 pixels, and those of another lane that they replace. Features are in the memory of lanes.

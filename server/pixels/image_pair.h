@@ -24,9 +24,9 @@ struct ImageScratch {
   Features features;
 };
 
-// Both images of a stereo pair. Borrowed from their sources and the lane's ImageScratch.
-struct ImagePairPixels {
-  Pixels left, right;
+// Both images of a stereo pair, and their masks, if there are any (pair_masks.h). Borrowed from their sources and the
+// lane's scratch memory.
+struct ImagePairPixels : PixelPair {
   int64_t pixels = 0;  // of both
 };
 

@@ -30,6 +30,11 @@ struct Region {
   uint32_t x = 0, y = 0, width = 0, height = 0;
 };
 
+// Masks of the images of a pair; of kind kNone where there is none.
+struct PairMaskSources {
+  ImageSource left, right;
+};
+
 // Nominal cost of an image: files have about one bit per pixel.
 inline int64_t ExpectedPixels(const ImageSource& image, const Region& region, int64_t message_bytes) {
   if (image.kind == ImageSource::Kind::kRaw && region.wanted) {

@@ -49,7 +49,12 @@ struct ServerEnv {
                                   [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
                                   [this] { return logger.limited_lines(); }}),
         background(std::move(background_threads)),
-        rectifications(options.max_rectification_bytes),
+        rectifications(
+            options.max_rectification_bytes, options.calibration_directory,
+            [this](absl::string_view name, const std::string& warning) {
+              constexpr char kEvent[] = "doubtful calibration";
+              logger.LogLimited(kEvent, Severity::kWarning, kEvent, {{"name", std::string(name)}, {"reason", warning}});
+            }),
         methods(ServeMethods({&options, &metrics, &rectifications, background.get()})) {}
 
   const ServerOptions options;

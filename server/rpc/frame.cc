@@ -79,10 +79,10 @@ void Frame::ReleaseAll() {
   for (ImageBytes& image : images) decltype(image.pieces)().swap(image.pieces);
 }
 
-// Reserves lists for two images, the usual number.
+// Reserves lists for the images and masks of a pair: more images are unusual.
 void Frame::ReservePieces() {
   message_pieces.reserve(kUsualPieces);
-  for (size_t i : {0, 1}) images[i].pieces.reserve(kUsualPieces);
+  for (size_t i : {0, 1, 2, 3}) images[i].pieces.reserve(kUsualPieces);
 }
 
 bool Frame::ApplyEdit() {

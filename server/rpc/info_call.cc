@@ -56,6 +56,7 @@ v1::GetServerInfoResponse Describe(const ServerEnv& env, const std::string& shar
   for (const OperationMethod& row : OperationMethods()) info.add_methods(absl::StrCat(row.service, "/", row.name));
   info.set_has_cuda(GLINT_HAVE_CUDA != 0);
   info.set_has_map_directory(!env.options.map_directory.empty());
+  info.set_has_calibration_directory(!env.options.calibration_directory.empty());
   info.set_usable_processors(env.machine.processors.share);
   info.set_processors_source(env.machine.processors.source);
   info.set_usable_memory_bytes(env.machine.memory.bytes);

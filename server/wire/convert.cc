@@ -259,14 +259,14 @@ absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces mess
 }
 
 absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, const ImageRules& rules,
-                                         ImageBytes* bytes) {
+                                         ImageBytes* bytes, absl::string_view field) {
   ImageRules mask_rules = rules;
   mask_rules.range = nullptr;
   auto source = FromWire(mask, message, mask_rules, bytes);
-  if (!source.ok()) return WithField("mask", source.status());
+  if (!source.ok()) return WithField(field, source.status());
   if (source->kind == ImageSource::Kind::kRaw && source->raw.format != decode::PixelFormat::kGray8) {
-    return NotOneOfError(source->is_shared ? "mask.shared.format" : "mask.raw.format", absl::StrCat(mask.format),
-                         "GRAY8");
+    return NotOneOfError(absl::StrCat(field, source->is_shared ? ".shared.format" : ".raw.format"),
+                         absl::StrCat(mask.format), "GRAY8");
   }
   return source;
 }
@@ -290,9 +290,34 @@ absl::StatusOr<ImageSource> LocateImage(absl::string_view field, const WireImage
 absl::StatusOr<ImagePairSources> LocateImagePair(const WireImagePair& pair, const Message& message, int64_t* pixels) {
   ImagePairSources sources;
   GLINT_ASSIGN_OR_RETURN(sources.left, LocateImage("left", pair.left, message, 0, pixels));
-  if (!pair.has_right) return sources;
-  GLINT_ASSIGN_OR_RETURN(sources.right, LocateImage("right", pair.right, message, 1, pixels));
+  if (pair.has_right) {
+    GLINT_ASSIGN_OR_RETURN(sources.right, LocateImage("right", pair.right, message, 1, pixels));
+  }
+  GLINT_ASSIGN_OR_RETURN(sources.masks, LocatePairMasks(pair, message));
   return sources;
+}
+
+absl::StatusOr<PairMaskSources> LocatePairMasks(const WireImagePair& pair, const Message& message) {
+  PairMaskSources masks;
+  const auto locate = [&](const WireImage& mask, size_t holder, absl::string_view field) {
+    return MaskFromWire(mask, message.pieces, message.rules, &message.images[holder], field);
+  };
+  if (pair.has_mask) {
+    GLINT_ASSIGN_OR_RETURN(masks.left, locate(pair.mask, 2, "mask"));
+  }
+  if (pair.has_right_mask) {
+    GLINT_ASSIGN_OR_RETURN(masks.right, locate(pair.right_mask, 3, "right_mask"));
+  }
+  return masks;
+}
+
+absl::StatusOr<PairMaskSources> LocateStreamMasks(const OptionImages (&images)[2], const Message& first) {
+  WireImagePair pair;
+  pair.has_mask = images[0].count > 0;
+  if (pair.has_mask) pair.mask = images[0].images[0];
+  pair.has_right_mask = images[1].count > 0;
+  if (pair.has_right_mask) pair.right_mask = images[1].images[0];
+  return LocatePairMasks(pair, first);
 }
 
 void CountImage(const WireImage& image, const Message& message, size_t holder, Metrics* metrics) {

@@ -22,10 +22,12 @@
 #include "glint/v1/options.pb.h"
 #include "server/config/options.h"
 #include "server/metrics/metrics.h"
+#include "server/pixels/image_source.h"
 #include "server/schedule/frame_job.h"
 #include "server/session/session.h"
 #include "server/shm/shared_memory.h"
 #include "server/wire/frame_parser.h"
+#include "server/wire/options_images.h"
 
 namespace glint {
 
@@ -38,9 +40,20 @@ absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int 
 // max_features of each image of a pair.
 inline int MaxFeaturesPerImage(const ServerOptions& server) { return std::max(1, server.max_features / 2); }
 
+// A side of an image: numbers of the wire that no int holds are out of every range.
+inline int SideOf(uint32_t value) { return value > INT32_MAX ? -1 : static_cast<int>(value); }
+
 // A valid range; full if it is not wanted. INVALID_ARGUMENT names the field.
 absl::StatusOr<GrayRange> FromWire(const WireGrayRange& wire);
 absl::StatusOr<GrayRange> FromProto(const v1::GrayRange& proto);
+
+// The region in the options of a stream, if there is one.
+template <typename StreamOptions>
+Region RegionFromProto(const StreamOptions& proto) {
+  if (!proto.has_region()) return Region();
+  const v1::ImageRegion& region = proto.region();
+  return {true, region.x(), region.y(), region.width(), region.height()};
+}
 
 // Common options of a stream. INVALID_ARGUMENT names the field; RESOURCE_EXHAUSTED: max_in_flight over the server's.
 absl::StatusOr<SessionOptions> SessionFromFields(int overload_policy, int32_t max_in_flight, int64_t max_age_ns,
@@ -73,7 +86,9 @@ struct ImageBytes {
   std::vector<absl::Span<const uint8_t>> pieces;
   std::shared_ptr<const SharedRegion> region;  // shared region that holds the bytes, or null
 
+  // Keeps the memory of the usual number of pieces.
   void Release() {
+    if (pieces.capacity() > kUsualPieces) decltype(pieces)().swap(pieces);
     pieces.clear();
     region = nullptr;
   }
@@ -92,9 +107,9 @@ struct ImageRules {
 absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, const ImageRules& rules,
                                      ImageBytes* bytes);
 
-// As FromWire(), for a mask, which has no range: its format must be GRAY8, and errors name fields of "mask".
+// As FromWire(), for a mask, which has no range: its format must be GRAY8, and errors name fields of `field`.
 absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, const ImageRules& rules,
-                                         ImageBytes* bytes);
+                                         ImageBytes* bytes, absl::string_view field = "mask");
 
 // A client's message as operations receive it. Borrowed.
 struct Message {
@@ -104,19 +119,25 @@ struct Message {
 };
 // Sets the range of the images of a call, which `*range` holds. INVALID_ARGUMENT names its field.
 absl::Status UseRange(const WireGrayRange& wire, StreamRange* range, Message* message);
-// Images of one message: two, or one per camera.
-inline constexpr size_t kMaxMessageImages = std::max(2, kMaxTrackCameras);
+// Images of one message: one per camera, and a mask of each.
+inline constexpr size_t kMaxMessageImages = 2 * std::max(2, kMaxTrackCameras);
 
 // The image, its bytes held by `message.images[holder]`; adds what it is expected to cost to `*pixels`. Errors of
 // FromWire(), with `field` in place of "image".
 absl::StatusOr<ImageSource> LocateImage(absl::string_view field, const WireImage& image, const Message& message,
                                         size_t holder, int64_t* pixels);
 
-// Both images of a pair, as LocateImage() finds "left" and "right"; `right` is of kind kNone if it is absent.
+// Both images of a pair, as LocateImage() finds "left" and "right"; `right` is of kind kNone if it is absent. Their
+// masks, as MaskFromWire() finds "mask" and "right_mask"; of kind kNone if they are absent.
 struct ImagePairSources {
   ImageSource left, right;
+  PairMaskSources masks;
 };
 absl::StatusOr<ImagePairSources> LocateImagePair(const WireImagePair& pair, const Message& message, int64_t* pixels);
+// The masks alone, for a pair with another image in place of the right one.
+absl::StatusOr<PairMaskSources> LocatePairMasks(const WireImagePair& pair, const Message& message);
+// Those of a stream's options, by its fields mask and right_mask.
+absl::StatusOr<PairMaskSources> LocateStreamMasks(const OptionImages (&images)[2], const Message& first);
 
 // Counts the bytes of an image or pair, in whatever encoding. Call after LocateImage() or LocateImagePair().
 void CountImage(const WireImage& image, const Message& message, size_t holder, Metrics* metrics);

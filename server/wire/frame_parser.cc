@@ -91,6 +91,19 @@ void ReadImageField(uint32_t tag, WireReader* in, WireImage* image) {
   }
 }
 
+// A message without strings and messages, as RectifyOptions.
+void CheckPlain(WireReader* in) {
+  in->Message([in](uint32_t field) { in->Unknown(field); });
+}
+
+// glint.v1.RigidTransform.
+void CheckTransform(WireReader* in) {
+  in->Message([in](uint32_t field) {
+    if (field == BytesTag(1)) return in->Packed([in] { in->Fixed32(), in->Fixed32(); });  // rotation
+    in->Unknown(field);
+  });
+}
+
 }  // namespace
 
 void ReadImage(WireReader* in, WireImage* image) {
@@ -158,35 +171,62 @@ void ReadGrayRange(WireReader* in, WireGrayRange* range) {
   });
 }
 
-void CheckStereoRig(WireReader* in) {
-  in->Message([in](uint32_t tag) {
-    if (tag == BytesTag(1) || tag == BytesTag(2)) {
-      return in->Message([in](uint32_t field) {
-        if (field < BytesTag(7) || field > BytesTag(13) || (field & 7) != static_cast<uint32_t>(WireType::kBytes)) {
-          return in->Unknown(field);
-        }
-        in->Message([in](uint32_t coefficient) { in->Unknown(coefficient); });  // the lens
-      });
+void CheckCamera(WireReader* in) {
+  in->Message([in](uint32_t field) {
+    if (field < BytesTag(7) || field > BytesTag(14) || (field & 7) != static_cast<uint32_t>(WireType::kBytes)) {
+      return in->Unknown(field);
     }
-    if (tag == BytesTag(3)) {
-      return in->Message([in](uint32_t field) {
-        if (field == BytesTag(1)) return in->Packed([in] { in->Fixed32(), in->Fixed32(); });  // rotation
-        in->Unknown(field);
-      });
-    }
-    if (tag == BytesTag(4)) return in->Message([in](uint32_t field) { in->Unknown(field); });
-    in->Unknown(tag);
+    in->Message([in](uint32_t coefficient) { in->Unknown(coefficient); });  // the lens
   });
 }
 
-void CheckOperationOptions(WireReader* in, uint32_t gray_range, uint32_t rig) {
-  in->Message([in, gray_range, rig](uint32_t tag) {
-    if (tag == BytesTag(1)) return CheckDetectorOptions(in);
-    if (rig != 0 && tag == BytesTag(rig)) return CheckStereoRig(in);
-    if (tag == BytesTag(2) || tag == BytesTag(gray_range)) {
-      return in->Message([in](uint32_t field) { in->Unknown(field); });
+void CheckStereoRig(WireReader* in) {
+  in->Message([in](uint32_t tag) {
+    switch (tag) {
+      case BytesTag(1):
+      case BytesTag(2):
+        return CheckCamera(in);
+      case BytesTag(3):
+        return CheckTransform(in);
+      case BytesTag(4):
+        return CheckPlain(in);  // rectify
+      case BytesTag(5):
+        in->String();
+        return;
+      default:
+        in->Unknown(tag);
     }
-    in->Unknown(tag);
+  });
+}
+
+void CheckRgbdCamera(WireReader* in) {
+  in->Message([in](uint32_t tag) {
+    switch (tag) {
+      case BytesTag(1):
+      case BytesTag(2):
+        return CheckCamera(in);
+      case BytesTag(3):
+        return CheckTransform(in);
+      case BytesTag(5):
+        return CheckPlain(in);  // rectify
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
+void CheckImage(WireReader* in) {
+  WireImage image;
+  ReadImage(in, &image);
+}
+
+void CheckRegion(WireReader* in) { CheckPlain(in); }
+
+void CheckOperationOptions(WireReader* in, uint32_t gray_range, absl::FunctionRef<bool(uint32_t tag)> more) {
+  in->Message([=](uint32_t tag) {
+    if (tag == BytesTag(1)) return CheckDetectorOptions(in);
+    if (tag == BytesTag(2) || tag == BytesTag(gray_range)) return CheckPlain(in);
+    if (!more(tag)) in->Unknown(tag);
   });
 }
 
@@ -212,6 +252,14 @@ bool ReadImagePair(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireIma
     case BytesTag(4):
       pair->has_right = true;
       ReadImage(in, &pair->right);
+      return true;
+    case BytesTag(7):
+      pair->has_mask = true;
+      ReadImage(in, &pair->mask);
+      return true;
+    case BytesTag(8):
+      pair->has_right_mask = true;
+      ReadImage(in, &pair->right_mask);
       return true;
     default:
       return false;

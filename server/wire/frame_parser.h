@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "decode/pieces.h"
 #include "server/pixels/image_source.h"
 #include "server/wire/wire_reader.h"
@@ -40,12 +41,16 @@ struct WireEnvelope {
   int64_t max_age_ns = 0;
 };
 
-// The images of a rectified pair.
+// The images of a pair, and their masks.
 struct WireImagePair {
   bool has_left = false;
   WireImage left;
   bool has_right = false;
   WireImage right;
+  bool has_mask = false;
+  WireImage mask;
+  bool has_right_mask = false;
+  WireImage right_mask;
 };
 
 // glint.v1.GrayRange.
@@ -60,6 +65,8 @@ struct WireGrayRange {
 
 // Limit of serialized options, in total. No string in them is long.
 inline constexpr size_t kMaxOptionsBytes = 1 << 16;
+// Limit of a serialized camera of a unary call. One with fourteen coefficients has 180 bytes.
+inline constexpr size_t kMaxCameraBytes = 1 << 12;
 
 // False if `message` is not a serialized image. `*image` is overwritten.
 bool ParseImage(decode::Pieces message, WireImage* image);
@@ -69,12 +76,21 @@ void ReadRegion(WireReader* in, Region* region);
 void ReadGrayRange(WireReader* in, WireGrayRange* range);
 // Checks a glint.v1.DetectorOptions and skips it; the caller parses it. It has no submessages and one string.
 void CheckDetectorOptions(WireReader* in);
-// Checks a glint.v1.StereoRig and skips it.
+// Check messages of glint.v1/calibration.proto and skip them.
+void CheckCamera(WireReader* in);
 void CheckStereoRig(WireReader* in);
-// Checks the options of a stream whose only messages are a glint.v1.DetectorOptions, field 1, one without strings,
-// field 2, a glint.v1.GrayRange, field `gray_range`, and, unless `rig` is 0, a glint.v1.StereoRig, field `rig`.
-void CheckOperationOptions(WireReader* in, uint32_t gray_range, uint32_t rig = 0);
-// Reads fields 1 to 4 of an image pair's message. False: `tag` is none of these, and nothing was read after it.
+void CheckRgbdCamera(WireReader* in);
+// Checks an image of a message, or a glint.v1.ImageRegion, and skips it.
+void CheckImage(WireReader* in);
+void CheckRegion(WireReader* in);
+// Checks the options of a stream whose messages are a glint.v1.DetectorOptions, field 1, one without strings, field 2,
+// a glint.v1.GrayRange, field `gray_range`, and those that more(tag) reads: it returns false where it has not.
+void CheckOperationOptions(WireReader* in, uint32_t gray_range, absl::FunctionRef<bool(uint32_t tag)> more);
+inline void CheckOperationOptions(WireReader* in, uint32_t gray_range) {
+  CheckOperationOptions(in, gray_range, [](uint32_t) { return false; });
+}
+// Reads fields 1 to 4 of an image pair's message, and its masks, 7 and 8. False: `tag` is none of these, and nothing
+// was read after it.
 bool ReadImagePair(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireImagePair* pair);
 
 }  // namespace glint

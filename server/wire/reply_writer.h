@@ -13,6 +13,7 @@
 #include "features/types.h"
 #include "glint/v1/features.pb.h"
 #include "server/base/allocations.h"
+#include "server/wire/rays.h"
 #include "server/wire/wire_reader.h"
 
 namespace glint::reply {
@@ -28,10 +29,13 @@ inline size_t VarintSize(uint64_t value) {
 // Varint value of an int32: protobuf sign-extends negative values to 64 bits.
 inline uint64_t Int32Bits(int32_t value) { return static_cast<uint64_t>(int64_t{value}); }
 
-// Size of a tag: all fields here have numbers below 16.
+// Size of the tag of a field whose number is below 16.
 inline constexpr size_t kTagSize = 1;
 
-inline size_t BytesFieldSize(size_t bytes) { return bytes == 0 ? 0 : kTagSize + VarintSize(bytes) + bytes; }
+// Of any number, which only counts from 16 on.
+inline size_t BytesFieldSize(size_t bytes, uint32_t field = 1) {
+  return bytes == 0 ? 0 : VarintSize(WireTag(field, WireType::kBytes)) + VarintSize(bytes) + bytes;
+}
 inline size_t VarintFieldSize(uint64_t value) { return value == 0 ? 0 : kTagSize + VarintSize(value); }
 
 class Writer {
@@ -39,7 +43,7 @@ class Writer {
   explicit Writer(uint8_t* to) : to_(to) {}
   uint8_t* at() const { return to_; }
 
-  void Tag(uint32_t field, WireType type) { *to_++ = static_cast<uint8_t>(WireTag(field, type)); }
+  void Tag(uint32_t field, WireType type) { Varint(WireTag(field, type)); }
   void Varint(uint64_t value) {
     for (; value >= 0x80; value >>= 7) *to_++ = static_cast<uint8_t>(value | 0x80);
     *to_++ = static_cast<uint8_t>(value);
@@ -69,16 +73,46 @@ class Writer {
   uint8_t* to_;
 };
 
-// A serialized glint.v1.ImageFeatures, measured first.
+// Rays as three packed fields of the numbers `first_field` and after it; null: nothing.
+class RaysWriter {
+ public:
+  RaysWriter(uint32_t first_field, const Rays* rays) : first_field_(first_field), rays_(rays) {}
+
+  size_t size() const {
+    size_t size = 0;
+    ForEachArray(
+        [&size](uint32_t field, const auto& floats) { size += BytesFieldSize(floats.size() * sizeof(float), field); });
+    return size;
+  }
+  void Write(Writer* out) const {
+    ForEachArray([out](uint32_t field, const auto& floats) { out->FloatsField(field, floats); });
+  }
+
+ private:
+  template <typename Visit>
+  void ForEachArray(Visit visit) const {
+    if (rays_ == nullptr) return;
+    visit(first_field_, rays_->x);
+    visit(first_field_ + 1, rays_->y);
+    visit(first_field_ + 2, rays_->z);
+  }
+
+  const uint32_t first_field_;
+  const Rays* const rays_;
+};
+
+// A serialized glint.v1.ImageFeatures, measured first; with rays unless they are null.
 class FeaturesWriter {
  public:
-  explicit FeaturesWriter(const Features& features) : features_(features) {
+  explicit FeaturesWriter(const Features& features, const Rays* rays = nullptr)
+      : features_(features), rays_(v1::ImageFeatures::kRayXFieldNumber, rays) {
     for (const int32_t octave : features.octave) octaves_ += VarintSize(Int32Bits(octave));
     for (const auto* floats : {&features.x, &features.y, &features.size, &features.angle, &features.response}) {
       size_ += BytesFieldSize(floats->size() * sizeof(float));
     }
     size_ += BytesFieldSize(octaves_) + BytesFieldSize(features.descriptors.size()) +
-             VarintFieldSize(static_cast<uint64_t>(features.descriptor_bytes)) + VarintFieldSize(features.truncated);
+             VarintFieldSize(static_cast<uint64_t>(features.descriptor_bytes)) + VarintFieldSize(features.truncated) +
+             rays_.size();
   }
 
   size_t size() const { return size_; }
@@ -98,10 +132,12 @@ class FeaturesWriter {
     out->BytesField(F::kDescriptorsFieldNumber, features_.descriptors.data(), features_.descriptors.size());
     out->VarintField(F::kDescriptorBytesFieldNumber, static_cast<uint64_t>(features_.descriptor_bytes));
     out->VarintField(F::kTruncatedFieldNumber, features_.truncated);
+    rays_.Write(out);
   }
 
  private:
   const Features& features_;
+  const RaysWriter rays_;
   size_t octaves_ = 0;  // their bytes
   size_t size_ = 0;
 };

@@ -1,147 +1,101 @@
 #include "server/wire/stereo_rig.h"
 
-#include <Eigen/Geometry>
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "features/camera/depth_registration.h"
 #include "features/error.h"
-#include "features/limits.h"
 #include "features/server_error.h"
 #include "features/status_macros.h"
+#include "server/pixels/image_pair.h"
+#include "server/wire/camera.h"
 
 namespace glint {
 namespace {
 
-constexpr int kRotationValues = 9;
-// What the elements of rotation * its transpose may be off by, and what a matrix of doubles is off by.
-constexpr double kOrthonormal = 0.01, kExact = 1e-12;
-constexpr double kMostMetres = 1000;
 constexpr double kLeastBaseline = 0.001, kMostBaseline = 100;  // metres, as of a rectified camera
 
-// Numbers of the wire that no int holds are out of every range.
-int SideOf(uint32_t value) { return value > INT32_MAX ? -1 : static_cast<int>(value); }
-
-// Sets model and coefficients; returns the name of the lens's field.
-const char* SetLens(const v1::Camera& proto, Camera* camera) {
-  const auto set = [camera](CameraModel model, std::initializer_list<double> coefficients) {
-    camera->model = model;
-    std::copy(coefficients.begin(), coefficients.end(), camera->lens.begin());
-  };
-  switch (proto.lens_case()) {
-    case v1::Camera::kRadialTangential: {
-      const auto& l = proto.radial_tangential();
-      set(CameraModel::kRadialTangential, {l.k1(), l.k2(), l.p1(), l.p2(), l.k3()});
-      return "radial_tangential";
-    }
-    case v1::Camera::kRational: {
-      const auto& l = proto.rational();
-      set(CameraModel::kRational, {l.k1(), l.k2(), l.p1(), l.p2(), l.k3(), l.k4(), l.k5(), l.k6()});
-      return "rational";
-    }
-    case v1::Camera::kKannalaBrandt: {
-      const auto& l = proto.kannala_brandt();
-      set(CameraModel::kKannalaBrandt, {l.k1(), l.k2(), l.k3(), l.k4()});
-      return "kannala_brandt";
-    }
-    case v1::Camera::kDoubleSphere:
-      set(CameraModel::kDoubleSphere, {proto.double_sphere().xi(), proto.double_sphere().alpha()});
-      return "double_sphere";
-    case v1::Camera::kEucm:
-      set(CameraModel::kEucm, {proto.eucm().alpha(), proto.eucm().beta()});
-      return "eucm";
-    case v1::Camera::kFov:
-      set(CameraModel::kFov, {proto.fov().w()});
-      return "fov";
-    case v1::Camera::kOmni: {
-      const auto& l = proto.omni();
-      set(CameraModel::kOmni, {l.xi(), l.k1(), l.k2(), l.p1(), l.p2()});
-      return "omni";
-    }
-    case v1::Camera::LENS_NOT_SET:
-      break;
-  }
-  return "lens";
-}
-
-absl::StatusOr<Camera> CameraFromProto(absl::string_view field, const v1::Camera& proto) {
-  Camera camera;
-  camera.image = {SideOf(proto.width()), SideOf(proto.height())};
-  camera.fx = proto.fx();
-  camera.fy = proto.fy();
-  camera.cx = proto.cx();
-  camera.cy = proto.cy();
-  const char* const lens = SetLens(proto, &camera);
-  absl::Status status = ValidateCamera(camera);
-  if (!status.ok()) return WithField(field, WithFieldRenamed("lens", lens, status));
-  return camera;
-}
-
-absl::Status SetRotation(const google::protobuf::RepeatedField<double>& proto, Eigen::Matrix3d* rotation) {
-  if (proto.empty()) return absl::OkStatus();
-  constexpr char kField[] = "right_from_left.rotation";
-  if (proto.size() != kRotationValues) {
-    return ContradictionError(kField, absl::StrCat(proto.size(), " elements are not the 9 of a 3x3 matrix"));
-  }
-  const Eigen::Matrix3d given = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(proto.data());
-  const double off = (given * given.transpose() - Eigen::Matrix3d::Identity()).cwiseAbs().maxCoeff();
-  if (!given.allFinite() || off > kOrthonormal) {
-    return ContradictionError(kField, absl::StrCat("is no rotation: its product with its transpose is off the identity "
-                                                   "by ",
-                                                   off, ", which is more than ", kOrthonormal));
-  }
-  if (given.determinant() < 0) return ContradictionError(kField, "is a reflection: its determinant is -1");
-  *rotation = off <= kExact ? given : Eigen::Quaterniond(given).normalized().toRotationMatrix();
-  return absl::OkStatus();
-}
-
-absl::StatusOr<RigidTransform> TransformFromProto(const v1::RigidTransform& proto) {
-  RigidTransform transform;
-  GLINT_RETURN_IF_ERROR(SetRotation(proto.rotation(), &transform.rotation));
-  GLINT_RETURN_IF_ERROR(CheckRange("right_from_left.x", proto.x(), -kMostMetres, kMostMetres));
-  GLINT_RETURN_IF_ERROR(CheckRange("right_from_left.y", proto.y(), -kMostMetres, kMostMetres));
-  GLINT_RETURN_IF_ERROR(CheckRange("right_from_left.z", proto.z(), -kMostMetres, kMostMetres));
-  transform.translation = {proto.x(), proto.y(), proto.z()};
-  const double baseline = transform.translation.norm();
-  if (baseline >= kLeastBaseline && baseline <= kMostBaseline) return transform;
-  return ContradictionError("right_from_left", absl::StrCat("a baseline of ", baseline, " m is not in ", kLeastBaseline,
-                                                            "..", kMostBaseline, ": are x, y and z metres?"));
-}
-
-absl::StatusOr<RectifyOptions> RectifyFromProto(const v1::RectifyOptions& proto, int camera_width) {
-  RectifyOptions rectify;
-  rectify.image = {SideOf(proto.width()), SideOf(proto.height())};
-  if (proto.width() != 0 || proto.height() != 0) {
-    GLINT_RETURN_IF_ERROR(CheckRange("rectify.width", rectify.image.width, 1, kMaxImageSide));
-    GLINT_RETURN_IF_ERROR(CheckRange("rectify.height", rectify.image.height, 1, kMaxImageSide));
-  }
-  rectify.focal_length = proto.focal_length();
-  const double width = proto.width() == 0 ? camera_width : rectify.image.width;
-  if (rectify.focal_length != 0) {
-    GLINT_RETURN_IF_ERROR(CheckRange("rectify.focal_length", rectify.focal_length, 0.1 * width, 10 * width));
-  }
-  if (proto.has_max_field()) rectify.max_field = proto.max_field();
-  GLINT_RETURN_IF_ERROR(CheckRange("rectify.max_field", rectify.max_field, 10.0, 150.0));
-  return rectify;
-}
-
-absl::StatusOr<StereoRig> RigFromProto(const v1::StereoRig& proto) {
-  StereoRig rig;
-  GLINT_ASSIGN_OR_RETURN(rig.left, CameraFromProto("left", proto.left()));
-  GLINT_ASSIGN_OR_RETURN(rig.right, CameraFromProto("right", proto.right()));
+// What the cameras of a rig have to have in common.
+absl::Status CheckPair(const StereoRig& rig) {
   if (const Shape left = rig.left.image, right = rig.right.image; left != right) {
     return ContradictionError("right", absl::StrCat(right.width, "x", right.height, " pixels, but the left camera has ",
                                                     left.width, "x", left.height));
   }
-  GLINT_ASSIGN_OR_RETURN(rig.right_from_left, TransformFromProto(proto.right_from_left()));
-  GLINT_ASSIGN_OR_RETURN(rig.rectify, RectifyFromProto(proto.rectify(), rig.left.image.width));
+  const double baseline = rig.right_from_left.translation.norm();
+  if (baseline >= kLeastBaseline && baseline <= kMostBaseline) return absl::OkStatus();
+  return ContradictionError("right_from_left", absl::StrCat("a baseline of ", baseline, " m is not in ", kLeastBaseline,
+                                                            "..", kMostBaseline, ": are x, y and z metres?"));
+}
+
+absl::StatusOr<StereoRig> RigByValue(const v1::StereoRig& proto) {
+  StereoRig rig;
+  GLINT_ASSIGN_OR_RETURN(rig.left, FromProto("left", proto.left()));
+  GLINT_ASSIGN_OR_RETURN(rig.right, FromProto("right", proto.right()));
+  GLINT_ASSIGN_OR_RETURN(rig.right_from_left, FromProto("right_from_left", proto.right_from_left()));
+  GLINT_RETURN_IF_ERROR(CheckPair(rig));
   return rig;
 }
 
-// An error of RectifyPair() with the names that its fields have on the wire.
+absl::StatusOr<NamedRig> RigByName(const v1::StereoRig& proto, const CalibrationDirectory& calibrations) {
+  if (proto.has_left() || proto.has_right() || proto.has_right_from_left()) {
+    return ContradictionError("name", "is in place of left, right and right_from_left: give either");
+  }
+  GLINT_ASSIGN_OR_RETURN(NamedRig named, calibrations.Read(proto.name()));
+  absl::Status status;
+  for (const auto& [field, camera] : {std::pair("left", &named.rig.left), std::pair("right", &named.rig.right)}) {
+    if (absl::Status valid = ValidateCamera(*camera); !valid.ok()) status.Update(WithField(field, valid));
+  }
+  status.Update(CheckPair(named.rig));
+  if (!status.ok()) return UnusableRig(proto.name(), status.message());
+  return named;
+}
+
+absl::StatusOr<NamedRig> RigFromProto(const v1::StereoRig& proto, const CalibrationDirectory& calibrations) {
+  NamedRig named;
+  if (proto.name().empty()) {
+    GLINT_ASSIGN_OR_RETURN(named.rig, RigByValue(proto));
+  } else {
+    GLINT_ASSIGN_OR_RETURN(named, RigByName(proto, calibrations));
+  }
+  GLINT_ASSIGN_OR_RETURN(named.rig.rectify, FromProto("rectify", proto.rectify(), named.rig.left.image.width));
+  return named;
+}
+
+// The bytes of all numbers of a rig, after a 0, which no serialized message begins with.
+std::string KeyOf(const StereoRig& rig) {
+  std::string key(1, '\0');
+  const auto add = [&key](const auto&... values) {
+    (key.append(reinterpret_cast<const char*>(&values), sizeof(values)), ...);
+  };
+  for (const Camera* c : {&rig.left, &rig.right}) {
+    add(c->model, c->image.width, c->image.height, c->fx, c->fy, c->cx, c->cy);
+    for (const double coefficient : c->lens) add(coefficient);
+  }
+  for (const double element : rig.right_from_left.rotation.reshaped()) add(element);
+  for (const double element : rig.right_from_left.translation) add(element);
+  const RectifyOptions& rectify = rig.rectify;
+  add(rectify.image.width, rectify.image.height, rectify.focal_length, rectify.max_field);
+  return key;
+}
+
+absl::StatusOr<RgbdCamera> RgbdFromProto(const v1::RgbdCamera& proto) {
+  RgbdCamera rgbd;
+  GLINT_ASSIGN_OR_RETURN(rgbd.camera, FromProto("camera", proto.camera()));
+  if (proto.has_depth_camera()) {
+    GLINT_ASSIGN_OR_RETURN(rgbd.depth_camera, FromProto("depth_camera", proto.depth_camera()));
+  } else if (proto.has_camera_from_depth()) {
+    return ContradictionError("camera_from_depth", "is given, but depths without `depth_camera` are registered");
+  }
+  GLINT_ASSIGN_OR_RETURN(rgbd.camera_from_depth, FromProto("camera_from_depth", proto.camera_from_depth()));
+  rgbd.baseline = proto.baseline();
+  GLINT_ASSIGN_OR_RETURN(rgbd.rectify, FromProto("rectify", proto.rectify(), rgbd.camera.image.width));
+  return rgbd;
+}
+
+// An error of RectifyPair() or UndistortRgbd() with the names that its fields have on the wire.
 absl::Status OnTheWire(absl::Status status) {
   constexpr std::pair<const char*, const char*> kNames[] = {{"right_from_left.translation", "right_from_left"},
                                                             {"focal_length", "rectify.focal_length"},
@@ -173,24 +127,43 @@ void ToProto(const RectifiedPair& rectified, v1::RectifiedCamera* proto) {
 
 absl::StatusOr<std::shared_ptr<const Rectification>> Rectifications::Get(const v1::StereoRig& proto,
                                                                          int64_t max_pixels) {
+  auto valid = RigFromProto(proto, calibrations_);
+  if (!valid.ok()) return WithField("rig", valid.status());
+  const StereoRig& rig = valid->rig;
+  const std::string key = KeyOf(rig);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (Shared found = Find(key); found != nullptr) return found;
+  }
+  GLINT_RETURN_IF_ERROR(CheckPixels("rig.left", 2 * rig.left.image.pixels(), max_pixels));
+  GLINT_RETURN_IF_ERROR(CheckPixels("rig.rectify", 2 * rig.rectify.image.pixels(), max_pixels));
+  auto rectified = RectifyPair(rig.left, rig.right, rig.right_from_left, rig.rectify);
+  if (!rectified.ok()) {
+    const absl::Status status = OnTheWire(rectified.status());
+    const bool is_of_files = !proto.name().empty() && absl::StartsWith(status.message(), "right_from_left");
+    return WithField("rig", is_of_files ? UnusableRig(proto.name(), status.message()) : status);
+  }
+  if (warn_ != nullptr) {
+    for (const std::string& warning : valid->warnings) warn_(proto.name(), warning);
+  }
+  return Add(key, std::make_shared<const Rectification>(rig, *rectified));
+}
+
+absl::StatusOr<std::shared_ptr<const Rectification>> Rectifications::Get(const v1::RgbdCamera& proto,
+                                                                         int64_t max_pixels) {
   const std::string key = proto.SerializeAsString();
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (Shared found = Find(key); found != nullptr) return found;
   }
-  auto valid = RigFromProto(proto);
-  if (!valid.ok()) return WithField("rig", valid.status());
-  const StereoRig& rig = *valid;
-  const auto check = [max_pixels](absl::string_view field, Shape image) {
-    const int64_t pixels = 2 * image.pixels();
-    if (pixels <= max_pixels) return absl::OkStatus();
-    return LimitError(field, pixels, "pixels of both images", max_pixels, "--max-image-pixels");
-  };
-  GLINT_RETURN_IF_ERROR(check("rig.left", rig.left.image));
-  GLINT_RETURN_IF_ERROR(check("rig.rectify", rig.rectify.image));
-  auto rectified = RectifyPair(rig.left, rig.right, rig.right_from_left, rig.rectify);
-  if (!rectified.ok()) return WithField("rig", OnTheWire(rectified.status()));
-  return Add(key, std::make_shared<const Rectification>(rig, *rectified));
+  auto valid = RgbdFromProto(proto);
+  if (!valid.ok()) return WithField("raw_camera", valid.status());
+  const Shape image = valid->camera.image, depth = valid->depth_camera.value_or(valid->camera).image;
+  GLINT_RETURN_IF_ERROR(CheckPixels("raw_camera.camera", image.pixels() + depth.pixels(), max_pixels));
+  GLINT_RETURN_IF_ERROR(CheckPixels("raw_camera.rectify", 2 * valid->rectify.image.pixels(), max_pixels));
+  auto rectified = UndistortRgbd(*valid);
+  if (!rectified.ok()) return WithField("raw_camera", OnTheWire(rectified.status()));
+  return Add(key, std::make_shared<const Rectification>(*valid, *rectified));
 }
 
 Rectifications::Shared Rectifications::Find(const std::string& key) const {
@@ -201,18 +174,19 @@ Rectifications::Shared Rectifications::Find(const std::string& key) const {
 absl::StatusOr<Rectifications::Shared> Rectifications::Add(const std::string& key, Shared made) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (Shared found = Find(key); found != nullptr) return found;  // another stream's, meanwhile
-  int64_t bytes = RectificationBytes(made->rectified().camera.image);
+  int64_t bytes = made->bytes();
   for (auto at = of_rig_.begin(); at != of_rig_.end();) {
     const Shared other = at->second.lock();
     if (other == nullptr) {
       at = of_rig_.erase(at);
       continue;
     }
-    bytes += RectificationBytes(other->rectified().camera.image);
+    bytes += other->bytes();
     ++at;
   }
   if (bytes > max_bytes_) {
-    return LimitError("rig", bytes, "bytes of tables of all streams", max_bytes_, "--max-rectification-bytes");
+    return LimitError(made->rgbd().has_value() ? "raw_camera" : "rig", bytes, "bytes of tables of all streams",
+                      max_bytes_, "--max-rectification-bytes");
   }
   of_rig_[key] = made;
   return made;

@@ -52,6 +52,15 @@ void AppendPieces(decode::Pieces message, const WireBytes& bytes, std::vector<ab
   }
 }
 
+void AppendText(decode::Pieces message, const WireBytes& bytes, size_t most, std::string* out) {
+  const size_t taken = std::min(bytes.size, most - std::min(most, out->size()));
+  if (taken == 0) return;
+  decode::PieceReader reader(message.subspan(bytes.piece));
+  reader.Skip(bytes.begin);
+  out->resize(out->size() + taken);
+  reader.Read(taken, reinterpret_cast<uint8_t*>(out->data() + out->size() - taken));
+}
+
 WireReader::WireReader(decode::Pieces message)
     : pieces_(message), left_(decode::TotalBytes(message)), depth_(kMaxDepth) {}
 

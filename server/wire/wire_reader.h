@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -27,6 +28,8 @@ struct WireBytes {
 
 // Appends the pieces of `bytes` to `*out`.
 void AppendPieces(decode::Pieces message, const WireBytes& bytes, std::vector<absl::Span<const uint8_t>>* out);
+// Appends `bytes` to `*out`, but no more than make it `most` long.
+void AppendText(decode::Pieces message, const WireBytes& bytes, size_t most, std::string* out);
 
 // After a fault every method returns 0 or empty, and ok() is false. Each length is checked against the end of the
 // message around it before anything behind it is looked at. Allocates nothing. Thread-compatible.

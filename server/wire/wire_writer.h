@@ -15,6 +15,10 @@ inline void AppendVarint(uint64_t value, std::string* out) {
   out->push_back(static_cast<char>(value));
 }
 
+inline void AppendFixed32(uint32_t bits, std::string* out) {
+  for (int shift = 0; shift < 32; shift += 8) out->push_back(static_cast<char>(bits >> shift));
+}
+
 // A field of an integer or enum.
 inline void AppendVarintField(uint32_t field, uint64_t value, std::string* out) {
   AppendVarint(WireTag(field, WireType::kVarint), out);

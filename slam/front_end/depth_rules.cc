@@ -50,23 +50,28 @@ absl::Status ValidateDepthSensor(const DepthSensor& s) {
 }
 
 absl::Status ValidateView(const StereoCamera& camera, const CameraView& view) {
-  if (!view.has_depth()) return ValidatePair(camera, view.left.shape(), view.right.shape());
-  GLINT_RETURN_IF_ERROR(ValidateDepthSensor(view.depth.sensor));
-  if (!camera.rig_rotation.isZero(0)) {
-    return ContradictionError("camera.rig_rotation", "is not 0, but a camera with depth has no right camera");
-  }
   const auto check = [&](const char* name, Shape shape) {
     if (shape == camera.image) return absl::OkStatus();
     return ContradictionError(name, absl::StrCat(shape.width, "x", shape.height, " is not the camera's ",
                                                  camera.image.width, "x", camera.image.height));
   };
+  if (!view.left_mask.empty()) GLINT_RETURN_IF_ERROR(check("left_mask", view.left_mask.shape()));
+  if (!view.right_mask.empty()) GLINT_RETURN_IF_ERROR(check("right_mask", view.right_mask.shape()));
+  if (!view.has_depth()) return ValidatePair(camera, view.left.shape(), view.right.shape());
+  GLINT_RETURN_IF_ERROR(ValidateDepthSensor(view.depth.sensor));
+  if (!camera.rig_rotation.isZero(0)) {
+    return ContradictionError("camera.rig_rotation", "is not 0, but a camera with depth has no right camera");
+  }
+  if (!view.right_mask.empty()) {
+    return ContradictionError("right_mask", "is given, but a camera with depth has no right image");
+  }
   GLINT_RETURN_IF_ERROR(check("left", view.left.shape()));
   return check("depth", view.depth.shape());
 }
 
 absl::Status FindIn(const CameraView& view, const StereoCamera& camera, FrontEnd* front_end, StereoFrame* frame) {
-  if (!view.has_depth()) return front_end->Find(view.left, view.right, frame);
-  GLINT_RETURN_IF_ERROR(front_end->FindOne(view.left, frame));
+  if (!view.has_depth()) return front_end->Find({view.left, view.right, view.left_mask, view.right_mask}, frame);
+  GLINT_RETURN_IF_ERROR(front_end->FindOne(view.left, view.left_mask, frame));
   PutDepths(camera, view.depth, frame);
   return absl::OkStatus();
 }

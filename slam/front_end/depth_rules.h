@@ -15,8 +15,9 @@ namespace glint::slam {
 // farthest 0 or from nearest to 1000 m.
 absl::Status ValidateDepthSensor(const DepthSensor& sensor);
 
-// OK, or INVALID_ARGUMENT: both images, or image and depth, must have the camera's shape; with depth the sensor must be
-// valid and the camera without rig_rotation, as it has no right camera.
+// OK, or INVALID_ARGUMENT: both images, or image and depth, and masks must have the camera's shape; with depth the
+// sensor must be valid, the camera without rig_rotation, and the view without a right mask, as there is no right
+// camera.
 absl::Status ValidateView(const StereoCamera& camera, const CameraView& view);
 
 // The keypoints of a valid view. Errors of the front end.

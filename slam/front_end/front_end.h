@@ -39,11 +39,11 @@ class FrontEnd {
   // The kind of all descriptors that Find() makes; never changes.
   virtual const FeatureKind& kind() const = 0;
 
-  // Both images must have one shape.
-  virtual absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) = 0;
+  // Both images must have one shape. Keypoints lie where masks, if there are any, are not 0.
+  virtual absl::Status Find(const ImagePair& pair, StereoFrame* frame) = 0;
 
-  // Keypoints of a single image: none is stereo.
-  virtual absl::Status FindOne(const ImageView& image, StereoFrame* frame) = 0;
+  // Keypoints of a single image, whose mask may be empty: none is stereo.
+  virtual absl::Status FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) = 0;
 
   // Makes the last left or single image the reference frame of Follow().
   virtual void SetReferenceFrame() = 0;

@@ -50,16 +50,15 @@ absl::Status LaneFrontEnd::Timed(Work work) {
   return status;
 }
 
-absl::Status LaneFrontEnd::Find(const ImageView& left, const ImageView& right, StereoFrame* frame) {
-  for (const ImageView& image : {left, right}) {
-    GLINT_RETURN_IF_ERROR(ValidateImages(image, {}));
-  }
-  return Timed([&](StageTimes* times) { return FindOnLane(left, right, frame, times); });
+absl::Status LaneFrontEnd::Find(const ImagePair& pair, StereoFrame* frame) {
+  GLINT_RETURN_IF_ERROR(ValidateImages(pair.left, pair.left_mask));
+  GLINT_RETURN_IF_ERROR(ValidateImages(pair.right, pair.right_mask));
+  return Timed([&](StageTimes* times) { return FindOnLane(pair, frame, times); });
 }
 
-absl::Status LaneFrontEnd::FindOne(const ImageView& image, StereoFrame* frame) {
-  GLINT_RETURN_IF_ERROR(ValidateImages(image, {}));
-  return Timed([&](StageTimes* times) { return FindOneOnLane(image, frame, times); });
+absl::Status LaneFrontEnd::FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) {
+  GLINT_RETURN_IF_ERROR(ValidateImages(image, mask));
+  return Timed([&](StageTimes* times) { return FindOneOnLane(image, mask, frame, times); });
 }
 
 absl::Status LaneFrontEnd::MakeFrames(Shape shape) {
@@ -71,9 +70,10 @@ absl::Status LaneFrontEnd::MakeFrames(Shape shape) {
   return absl::OkStatus();
 }
 
-absl::Status LaneFrontEnd::FindOnLane(const ImageView& left, const ImageView& right, StereoFrame* frame,
-                                      StageTimes* times) {
-  GLINT_RETURN_IF_ERROR(lane_->RunStereo(detector_, stereo_, left, right, &found_, times));
+absl::Status LaneFrontEnd::FindOnLane(const ImagePair& pair, StereoFrame* frame, StageTimes* times) {
+  const ImageView &left = pair.left, &right = pair.right;
+  GLINT_RETURN_IF_ERROR(
+      lane_->RunStereo(detector_, stereo_, {left, right, pair.left_mask, pair.right_mask}, &found_, times));
   std::swap(frame->left, found_.left);
   SetLevels(detector_, left.shape(), frame);
   GLINT_RETURN_IF_ERROR(MakeFrames(left.shape()));
@@ -88,8 +88,9 @@ absl::Status LaneFrontEnd::FindOnLane(const ImageView& left, const ImageView& ri
   return absl::OkStatus();
 }
 
-absl::Status LaneFrontEnd::FindOneOnLane(const ImageView& image, StereoFrame* frame, StageTimes* times) {
-  GLINT_RETURN_IF_ERROR(lane_->Run(detector_, image, {}, &frame->left, times));
+absl::Status LaneFrontEnd::FindOneOnLane(const ImageView& image, const ImageView& mask, StereoFrame* frame,
+                                         StageTimes* times) {
+  GLINT_RETURN_IF_ERROR(lane_->Run(detector_, image, mask, &frame->left, times));
   SetLevels(detector_, image.shape(), frame);
   ClearStereo(frame);
   GLINT_RETURN_IF_ERROR(MakeFrames(image.shape()));

@@ -28,9 +28,9 @@ class StaticRegionWatch final : public FrontEnd {
   std::vector<Warning> Warnings() const;
 
   const FeatureKind& kind() const override { return front_end_->kind(); }
-  absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
-  absl::Status FindOne(const ImageView& image, StereoFrame* frame) override {
-    return front_end_->FindOne(image, frame);
+  absl::Status Find(const ImagePair& pair, StereoFrame* frame) override;
+  absl::Status FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) override {
+    return front_end_->FindOne(image, mask, frame);
   }
   void SetReferenceFrame() override { front_end_->SetReferenceFrame(); }
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,

@@ -140,6 +140,11 @@ TEST(Check, LensesAndFocalLengthsThatCannotBe) {
   };
   EXPECT_THAT(lens(-0.28, 9092, 0, 0, 0), ElementsAre(Error("k2 9092 p1 0 p2 0 k3 0 folds the image or bends it")));
   EXPECT_THAT(lens(-1.5, 0, 0, 0, 0), ElementsAre(Error("folds the image")));
+  EXPECT_THAT(Spoilt([](Calibration* c) {
+                Left(c).model = CameraModel::kThinPrism;
+                Left(c).lens[8] = -1;
+              }),
+              ElementsAre(Error("folds the image")));
   EXPECT_THAT(lens(-0.28, 0.07, 0.05, 0.0002, 0.0004), ElementsAre(Warning("cuVSLAM's order, k1 k2 k3 p1 p2")));
   EXPECT_THAT(lens(-0.28, 0.07, 0.2, -0.15, 0), ElementsAre(Error("a fisheye's k3 and k4")));
   EXPECT_THAT(Spoilt([](Calibration* c) {

@@ -84,15 +84,13 @@ TEST(DepthAi, FisheyeHasFourOfItsCoefficients) {
   ExpectSame(read.rig.cameras[0].camera, RaggedCamera(CameraModel::kKannalaBrandt, {0.1, 0.02, 0.003, 0.0004}));
 }
 
-TEST(DepthAi, TiltIsLeftOutWhereItMovesLittle) {
-  const std::string small = "-0.28, 0.07, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0005, 0.0002";
-  const auto read = Read(absl::StrCat(R"({"cameraData": [)", OakCamera(0, kRoot, -1, small), "]}"));
-  ASSERT_THAT(read.warnings, SizeIs(1));
-  EXPECT_THAT(read.warnings[0], HasSubstr("distortionCoeff: thin prism and tilt are left out"));
-  EXPECT_EQ(read.rig.cameras[0].camera.model, CameraModel::kRadialTangential);
-  EXPECT_THAT(
-      ErrorOf(absl::StrCat(R"({"cameraData": [)", OakCamera(0, kRoot, -1, Without(small, "0.0005", "0.05")), "]}")),
-      HasSubstr("distortionCoeff: thin prism and tilt move pixels by up to"));
+TEST(DepthAi, PrismAndTiltOfTheFourteen) {
+  const std::string all = "-0.28, 0.07, 0.0002, 0.0001, 0.01, 0.1, 0.02, 0.003, 0.004, 0.005, 0.006, 0.007, 0.05, 0.02";
+  const auto read = Read(absl::StrCat(R"({"cameraData": [)", OakCamera(0, kRoot, -1, all), "]}"));
+  EXPECT_THAT(read.warnings, IsEmpty());
+  ExpectSame(read.rig.cameras[0].camera,
+             RaggedCamera(CameraModel::kThinPrism, {-0.28, 0.07, 0.0002, 0.0001, 0.01, 0.1, 0.02, 0.003, 0.004, 0.005,
+                                                    0.006, 0.007, 0.05, 0.02}));
 }
 
 TEST(DepthAi, ErrorsNameTheSocket) {

@@ -1,5 +1,5 @@
 // Documents of YAML, JSON and XML, with the slips of published files, and hostile ones.
-#include "calibration/document.h"
+#include "calibration/formats/document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

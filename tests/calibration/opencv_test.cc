@@ -79,6 +79,9 @@ TEST(OpenCv, NamesThatPeopleChoose) {
       {"KL", "DL", "KR", "DR", "rotation", "translation"},
       {"camera_matrix_1", "dist_coeffs_1", "camera_matrix_2", "dist_coeffs_2", "R_left_to_right", "T_left_to_right"},
       {"intrinsics_left", "distortion_left", "intrinsics_right", "distortion_right", "rot", "trans"},
+      {"mtxl", "distl", "mtxr", "distr", "R", "T"},
+      {"leftcam_mtx", "leftcam_dist", "rightcam_mtx", "rightcam_dist", "R", "T"},
+      {"K_L", "D_L", "K_R", "D_R", "Rmat", "trans"},
       {"my_lens_left", "my_dist_left", "my_lens_right", "my_dist_right", "R", "T"}};
   for (const auto& names : all) {
     SCOPED_TRACE(names[0]);
@@ -87,6 +90,17 @@ TEST(OpenCv, NamesThatPeopleChoose) {
     ExpectStereo(
         Read("<?xml version=\"1.0\"?>\n<opencv_storage>\n" + Stereo(names, XmlMatrix) + "</opencv_storage>\n"));
   }
+}
+
+TEST(OpenCv, NamesThatDoNotSayLeftAndRightAreRefused) {
+  const std::vector<std::string> own = {"mtx_iphone", "dist_iphone", "mtx_webcam", "dist_webcam", "R", "T"};
+  EXPECT_THAT(ErrorOf(kHeader + Stereo(own, Matrix)),
+              HasSubstr("file: mtx_iphone, mtx_webcam: are of several cameras, of which the names do not say left"));
+  const std::vector<std::string> one_of_them = {"mtx_left", "dist_left", "mtx_webcam", "dist_webcam", "R", "T"};
+  EXPECT_THAT(ErrorOf(kHeader + Stereo(one_of_them, Matrix)), HasSubstr("mtx_left, mtx_webcam: are of several"));
+  // The same one twice is one.
+  const auto twice = Read(kHeader + Matrix("camera_matrix", 3, kK1) + Matrix("K_of_lens", 3, kK1));
+  EXPECT_THAT(twice.rig.cameras, SizeIs(1));
 }
 
 TEST(OpenCv, RotationVectorsAndTheOtherDirection) {
@@ -193,7 +207,16 @@ TEST(OpenCv, OtherLenses) {
   EXPECT_EQ(omni.lens[0], 1.25);
   EXPECT_EQ(omni.lens[3], -0.002);
   const std::vector<double> rational = {0.1, 0.2, 0.001, 0.002, 0.03, 0.4, 0.05, 0.06, 0, 0, 0, 0, 0, 0};
-  EXPECT_EQ(Read(kHeader + k + Matrix("D", 1, rational)).rig.cameras[0].camera.lens[7], 0.06);
+  const auto eight = Read(kHeader + k + Matrix("D", 1, rational)).rig.cameras[0].camera;
+  EXPECT_EQ(eight.model, CameraModel::kRational);
+  EXPECT_EQ(eight.lens[7], 0.06);
+  std::vector<double> prism = {0.1, 0.2, 0.001, 0.002, 0.03, 0.4, 0.05, 0.06, 0.007, 0.0008, -0.009, 0.0001};
+  const auto twelve = Read(kHeader + k + Matrix("D", 1, prism)).rig.cameras[0].camera;
+  EXPECT_EQ(twelve.model, CameraModel::kThinPrism);
+  EXPECT_EQ(twelve.lens[11], 0.0001);
+  EXPECT_EQ(twelve.lens[13], 0);
+  prism.insert(prism.end(), {0.02, -0.03});
+  EXPECT_EQ(Read(kHeader + k + Matrix("D", 1, prism)).rig.cameras[0].camera.lens[13], -0.03);
 }
 
 TEST(OpenCv, MatricesOfOtherUse) {
@@ -251,6 +274,8 @@ TEST(OpenCv, WritesWhatItReads) {
       {CameraModel::kPinhole, {}},
       {CameraModel::kRadialTangential, {-0.28, 0.07, 0.0002, 0.00002, 0.01}},
       {CameraModel::kRational, {0.1, 0.2, 0.001, 0.002, 0.03, 0.4, 0.05, 0.06}},
+      {CameraModel::kThinPrism, {0.1, 0.2, 0.001, 0.002, 0.03, 0.4, 0.05, 0.06, 0.007, 0.0008, -0.009, 0.0001}},
+      {CameraModel::kThinPrism, {0.1, 0.2, 0, 0, 0.03, 0.4, 0.05, 0.06, 0, 0, 0, 0, 0.02, -0.03}},
       {CameraModel::kKannalaBrandt, {0.0034, 0.0007, -0.002, 0.0002}},
       {CameraModel::kOmni, {1.25, -0.2, 0.04, 0.001, -0.002}}};
   for (const auto& [model, lens] : lenses) {

@@ -108,6 +108,79 @@ TEST(Ros, RectifiedImages) {
   EXPECT_EQ(read->rig.cameras[0].camera.model, CameraModel::kPinhole);
 }
 
+// As the calibrator prints it; `sections`: [width] and [height] in place of names below [image].
+std::string OstCamera(const std::string& name, const Eigen::Matrix3d& rotation, double p3, bool sections = false) {
+  const auto rows = [](const std::vector<double>& values, size_t columns) {
+    std::string text;
+    for (size_t i = 0; i < values.size(); i += columns) {
+      const auto row = values.begin() + static_cast<ptrdiff_t>(i);
+      absl::StrAppend(&text, Numbers({row, row + static_cast<ptrdiff_t>(columns)}, " "), "\n");
+    }
+    return text;
+  };
+  return absl::StrCat("# oST version 5.0 parameters\n\n\n",
+                      sections ? "[width]\n752\n\n[height]\n480\n" : "[image]\n\nwidth\n752\n\nheight\n480\n", "\n[",
+                      name, "]\n\ncamera matrix\n", rows({458.654, 0, 367.215, 0, 457.296, 248.375, 0, 0, 1}, 3),
+                      "\ndistortion\n-0.28 0.07 0.0002 1.7e-05 0.000000\n\nrectification\n", rows(ByRows(rotation), 3),
+                      "\nprojection\n", rows({435, 0, 367, p3, 0, 435, 252, 0, 0, 0, 1, 0}, 4), "\n");
+}
+
+TEST(Ros, DumpsOfTheCalibrator) {
+  const Eigen::Matrix3d left = Turned(0.01, 0.02, 0.03, {}).rotation, right = Turned(-0.02, 0.01, 0, {}).rotation;
+  const RigidTransform pose = {left.transpose() * right, left.transpose() * Eigen::Vector3d(0.12, 0, 0)};
+  for (const bool sections : {false, true}) {
+    const std::string of_left = OstCamera("narrow_stereo/left", left, 0, sections);
+    const std::string of_right = OstCamera("narrow_stereo/right", right, -52.2, sections);
+    const auto two_files = ReadPair(of_left, of_right);
+    ASSERT_TRUE(two_files.ok()) << two_files.status();
+    for (const auto& read : {*two_files, Read(of_left + of_right)}) {
+      EXPECT_EQ(read.format, "ros");
+      EXPECT_THAT(read.warnings, IsEmpty());
+      ASSERT_THAT(read.rig.cameras, SizeIs(2));
+      EXPECT_EQ(read.rig.cameras[1].name, "narrow_stereo/right");
+      for (const RigCamera& camera : read.rig.cameras) {
+        ExpectSame(camera.camera, RaggedCamera(CameraModel::kRadialTangential, {-0.28, 0.07, 0.0002, 1.7e-05}));
+      }
+      ExpectSame(SecondInFirst(read.rig), pose);
+      EXPECT_EQ((*read.rig.cameras[1].projection)(0, 3), -52.2);
+    }
+  }
+}
+
+TEST(Ros, ErrorsInDumpsNameTheField) {
+  const std::string good = OstCamera("left", Eigen::Matrix3d::Identity(), 0);
+  EXPECT_EQ(ErrorOf(Without(good, "458.654 ")), "file: camera_matrix: 8 numbers, not 9");
+  EXPECT_THAT(ErrorOf(Without(good, "458.654", "many")), HasSubstr("file: camera_matrix: "));
+  EXPECT_THAT(ErrorOf(good + "[right]\n"), HasSubstr("file: camera_matrix: of right is missing"));
+  EXPECT_THAT(ErrorOf(Without(good, "752", "0.5")), HasSubstr("0.5 x 480 is no image size"));
+  const auto four = Read(Without(good, "1.7e-05 0.000000", "1.7e-05"));  // of either model
+  EXPECT_THAT(four.warnings, ElementsAre("file: distortion_model: is missing: plumb_bob was taken"));
+}
+
+TEST(Ros, ThinPrismAmongTheRationalCoefficients) {
+  const std::string d = "-0.28, 0.07, 0.0002, 0, 0, 0.1, 0.02, 0.003, 0.004, 0.005, 0.006, 0.007, 0.05, 0.02";
+  const auto read =
+      Read(CameraInfo("left", Eigen::Matrix3d::Identity(), 0, "distortion_model: rational_polynomial\n", d));
+  EXPECT_EQ(read.rig.cameras[0].camera.model, CameraModel::kThinPrism);
+  EXPECT_EQ(read.rig.cameras[0].camera.lens[12], 0.05);
+}
+
+// What has no place for the lens says so, by its name.
+TEST(Formats, WriteThinPrismsOrRefuseThem) {
+  const auto rig = TurnedRig(CameraModel::kThinPrism, {-0.28, 0.07, 0, 0, 0, 0, 0, 0, 0.004, 0, -0.003});
+  std::vector<std::string> written;
+  for (const calibration::Format& format : calibration::Formats()) {
+    if (format.write == nullptr) continue;
+    const auto files = format.write(rig);
+    if (files.ok()) {
+      written.emplace_back(format.name);
+    } else if (std::string(format.name) != "kitti" && std::string(format.name) != "orbslam2") {
+      EXPECT_THAT(std::string(files.status().message()), HasSubstr("thin-prism")) << format.name;
+    }
+  }
+  EXPECT_THAT(written, ElementsAre("opencv"));
+}
+
 TEST(Ros, ErrorsNameTheField) {
   const std::string good = CameraInfo("left", Eigen::Matrix3d::Identity(), 0);
   EXPECT_EQ(ErrorOf(Without(good, "458.654, ")), "file: camera_matrix: 8 numbers, not 9");

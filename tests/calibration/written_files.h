@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "calibration/calibration.h"
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 
 namespace glint::testing {
 

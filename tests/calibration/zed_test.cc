@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "features/camera/lens_math.h"
 #include "tests/calibration/turned_rig.h"
 
 namespace glint::testing {
@@ -63,8 +64,11 @@ TEST(Zed, NewerFilesHaveEightCoefficientsApart) {
   const std::string text = ZedFile() + "[LEFT_DISTO]\nk1=1\nk2=2\nk3=3\nk4=4\nk5=5\nk6=6\np1=0.1\np2=0.2\n";
   const auto read = Read(text);
   EXPECT_EQ(read.rig.cameras[0].camera.model, CameraModel::kRational);
-  EXPECT_EQ(read.rig.cameras[0].camera.lens, (std::array<double, 8>{1, 2, 0.1, 0.2, 3, 4, 5, 6}));
+  EXPECT_EQ(read.rig.cameras[0].camera.lens, (LensCoefficients{1, 2, 0.1, 0.2, 3, 4, 5, 6}));
   EXPECT_EQ(read.rig.cameras[1].camera.model, CameraModel::kRadialTangential);
+  const auto prism = Read(text + "s1=0.01\ns2=0.02\ns3=0.03\ns4=0.04\n");
+  EXPECT_EQ(prism.rig.cameras[0].camera.model, CameraModel::kThinPrism);
+  EXPECT_EQ(prism.rig.cameras[0].camera.lens, (LensCoefficients{1, 2, 0.1, 0.2, 3, 4, 5, 6, 0.01, 0.02, 0.03, 0.04}));
 }
 
 TEST(Zed, ErrorsNameTheField) {

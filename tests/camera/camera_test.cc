@@ -14,6 +14,7 @@
 namespace glint {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr double kDegree = 0.017453292519943295;
@@ -131,6 +132,51 @@ TEST(Domain, EndsWhereARadialLensFolds) {
   EXPECT_NEAR(WidestAngle(camera, 0), std::atan(std::sqrt(2)) / kDegree, 1e-6);
 }
 
+// Towards x the prism's a = p + s2 p^4 grows up to p^3 = -1 / (4 s2); on the other side it never folds.
+TEST(Domain, EndsWhereAThinPrismFolds) {
+  Camera camera = {CameraModel::kThinPrism, {752, 480}, 450, 450, 376, 240, {0, 0, 0, 0, 0, 0, 0, 0, 0, -0.05}};
+  const double p = std::cbrt(5);
+  EXPECT_NEAR(WidestAngle(camera, 0), std::atan(p) / kDegree, 1e-6);
+  EXPECT_NEAR(WidestAngle(camera, M_PI), 90, 1e-3);
+  const double edge = 450 * (p - 0.05 * p * p * p * p);
+  Eigen::Vector3d ray;
+  EXPECT_TRUE(Unproject(camera, {376 + edge - 1e-3, 240}, &ray));
+  EXPECT_LT(ray.x() / ray.z(), p);
+  EXPECT_FALSE(Unproject(camera, {376 + edge + 1e-3, 240}, &ray));
+  // Behind the fold of a strong prism the polynomial of a usual lens grows again: that is no part of the image.
+  Camera strong = EurocLeft();
+  strong.model = CameraModel::kThinPrism;
+  strong.lens[8] = -1;
+  Eigen::Vector2d pixel;
+  EXPECT_FALSE(Project(strong, {5, 0, 1}, &pixel));
+  EXPECT_FALSE(Unproject(strong, {700, 248}, &ray));
+  // A sensor turned by 0.4 about y: rays that are parallel to it never meet it.
+  camera.lens = {};
+  camera.lens[13] = 0.4;
+  EXPECT_NEAR(std::min(WidestAngle(camera, 0), WidestAngle(camera, M_PI)), 90 - 0.4 / kDegree, 1e-6);
+}
+
+// No prism and no tilt: the same bits.
+TEST(ThinPrism, IsTheRationalLensWithoutItsTerms) {
+  Camera rational = {CameraModel::kRational, {752, 480}, 458, 457, 367, 248, {-0.3, 0.1, 2e-4, -1e-4, 0.01, 0.1, 0.02}};
+  Camera prism = rational;
+  prism.model = CameraModel::kThinPrism;
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  for (int i = 0; i < 2000; ++i) {
+    const Eigen::Vector3d point(2 * unit(random), 2 * unit(random), 1 + unit(random));
+    Eigen::Vector2d a(7, 7), b(7, 7);
+    PixelByPoint a_by_point = PixelByPoint::Zero(), b_by_point = PixelByPoint::Zero();
+    ASSERT_EQ(Project(rational, point, &a, &a_by_point), Project(prism, point, &b, &b_by_point));
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(a_by_point, b_by_point);
+    const Eigen::Vector2d pixel(376 + 600 * unit(random), 240 + 600 * unit(random));
+    Eigen::Vector3d ray_a(7, 7, 7), ray_b(7, 7, 7);
+    ASSERT_EQ(Unproject(rational, pixel, &ray_a), Unproject(prism, pixel, &ray_b));
+    EXPECT_EQ(ray_a, ray_b);
+  }
+}
+
 TEST(Domain, HasNoRayBeyondTheFold) {
   const Camera camera = {CameraModel::kRadialTangential, {752, 480}, 450, 450, 376, 240, {-0.3}};
   const double r = 1 / std::sqrt(0.9);
@@ -180,6 +226,10 @@ TEST(ValidateCamera, NamesTheFirstBadField) {
   EXPECT_THAT(error([](Camera* c) { c->lens[0] = 1e6; }), HasSubstr("lens.k1: 1e+06 is not in -1000..1000"));
   EXPECT_THAT(error([](Camera* c) { c->lens[3] = HUGE_VAL; }), HasSubstr("lens.p2: inf is not in -1..1"));
   EXPECT_THAT(error([](Camera* c) { c->lens[6] = 0.1; }), HasSubstr("lens: coefficient 7 is 0.1"));
+  EXPECT_THAT(error([](Camera* c) { c->model = CameraModel::kThinPrism, c->lens[9] = 1.5; }),
+              HasSubstr("lens.s2: 1.5 is not in -1..1"));
+  EXPECT_THAT(error([](Camera* c) { c->model = CameraModel::kThinPrism, c->lens[12] = -0.6; }),
+              HasSubstr("lens.tau_x: -0.6 is not in -0.5..0.5"));
 }
 
 TEST(ValidateCamera, RefusesLensesThatFoldTheImage) {
@@ -188,6 +238,11 @@ TEST(ValidateCamera, RefusesLensesThatFoldTheImage) {
   const absl::Status status = ValidateCamera(camera);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("lens.k1: k1=-2 k2=0 p1=0 p2=0 k3=0 fold the image: no ray"));
+  camera.model = CameraModel::kThinPrism;
+  camera.lens = {};
+  camera.lens[8] = -1;  // folds at p = 0.5, which is 104 pixels from the centre
+  EXPECT_THAT(std::string(ValidateCamera(camera).message()),
+              AllOf(HasSubstr("s1=-1 s2=0"), HasSubstr("fold the image: no ray")));
   camera.model = CameraModel::kKannalaBrandt;
   camera.lens = {-5, 1};
   EXPECT_THAT(std::string(ValidateCamera(camera).message()), HasSubstr("fold the image"));
@@ -202,6 +257,27 @@ TEST(Names, AreThoseOfEachModel) {
   EXPECT_EQ(names.size(), kCameraModels);
   EXPECT_THAT(LensCoefficientsOf(CameraModel::kRadialTangential), testing::ElementsAre("k1", "k2", "p1", "p2", "k3"));
   EXPECT_THAT(LensCoefficientsOf(CameraModel::kPinhole), testing::IsEmpty());
+}
+
+// ---- rotations
+
+TEST(NearestRotation, IsTheRotationOrSaysWhyThereIsNone) {
+  const Eigen::Matrix3d turn = Eigen::AngleAxisd(0.3, Eigen::Vector3d(1, 2, 3).normalized()).toRotationMatrix();
+  ASSERT_TRUE(NearestRotation(turn).ok());
+  EXPECT_LT((*NearestRotation(turn) - turn).norm(), 1e-15);
+  Eigen::Matrix3d rough = turn;
+  rough(0, 1) += 1e-3;  // of a file with few digits
+  const auto near = NearestRotation(rough);
+  ASSERT_TRUE(near.ok()) << near.status();
+  EXPECT_LT((*near * near->transpose() - Eigen::Matrix3d::Identity()).norm(), 1e-14);
+  EXPECT_LT((*near - turn).norm(), 1e-3);
+  const auto error = [](const Eigen::Matrix3d& matrix) { return NearestRotation(matrix).status(); };
+  EXPECT_EQ(error(1.1 * turn).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(error(1.1 * turn).message()),
+              HasSubstr("no rotation: its product with its transpose is off the identity by 0.21, which is more than "
+                        "0.01"));
+  EXPECT_THAT(std::string(error(std::nan("") * turn).message()), HasSubstr("no rotation"));
+  EXPECT_EQ(error(-turn).message(), "a mirror, not a rotation: its determinant is -1");
 }
 
 // ---- arithmetic

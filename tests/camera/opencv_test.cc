@@ -32,7 +32,8 @@ cv::Mat VectorOf(const Eigen::Vector3d& v) { return (cv::Mat_<double>(3, 1) << v
 cv::Mat Intrinsics(const Camera& c) { return (cv::Mat_<double>(3, 3) << c.fx, 0, c.cx, 0, c.fy, c.cy, 0, 0, 1); }
 
 cv::Mat Coefficients(const Camera& c) {
-  const int count = c.model == CameraModel::kPinhole ? 4 : static_cast<int>(LensCoefficientsOf(c.model).size());
+  int count = c.model == CameraModel::kPinhole ? 4 : static_cast<int>(LensCoefficientsOf(c.model).size());
+  if (c.model == CameraModel::kThinPrism && c.lens[12] == 0 && c.lens[13] == 0) count = 12;
   return cv::Mat(1, count, CV_64F, const_cast<double*>(c.lens.data())).clone();
 }
 
@@ -57,10 +58,11 @@ class Random {
     camera.fy = camera.fx * Real(0.95, 1.05);
     camera.cx = camera.image.width * Real(0.3, 0.7);
     camera.cy = camera.image.height * Real(0.3, 0.7);
-    const double spread[] = {0.3, 0.1, 2e-3, 2e-3, 0.03, 0.2, 0.1, 0.02};
+    const double spread[] = {0.3, 0.1, 2e-3, 2e-3, 0.03, 0.2, 0.1, 0.02, 0.02, 5e-3, 0.02, 5e-3, 0.1, 0.1};
     for (size_t i = 0; i < LensCoefficientsOf(model).size(); ++i) {
       camera.lens[i] = IsFisheye(camera) ? Real(-0.02, 0.02) : Real(-spread[i], spread[i]);
     }
+    if (model == CameraModel::kThinPrism && Integer(0, 1) == 0) camera.lens[12] = camera.lens[13] = 0;  // the twelve
     return camera;
   }
   Camera View() {
@@ -86,7 +88,8 @@ void OpenCvMaps(const Camera& from, const Eigen::Matrix3d& turn, const Camera& t
 }
 
 constexpr CameraModel kModelsOfOpenCv[] = {CameraModel::kPinhole, CameraModel::kRadialTangential,
-                                           CameraModel::kRational, CameraModel::kKannalaBrandt};
+                                           CameraModel::kRational, CameraModel::kKannalaBrandt,
+                                           CameraModel::kThinPrism};
 
 TEST(OpenCv, ProjectsPointsAlike) {
   for (const TestCamera& test : TestCameras()) {
@@ -117,8 +120,8 @@ TEST(OpenCv, ProjectsPointsAlike) {
 TEST(OpenCv, HasTheSameTables) {
   Random random(2);
   int64_t compared = 0, unseen = 0;
-  for (int i = 0; i < 120; ++i) {
-    const Camera from = random.Lens(kModelsOfOpenCv[i % 4]);
+  for (int i = 0; i < 150; ++i) {
+    const Camera from = random.Lens(kModelsOfOpenCv[i % 5]);
     const Camera to = random.View();
     const Eigen::Matrix3d turn = random.SmallTurn();
     const RemapTable table = MakeRemapTable(from, turn, to);

@@ -35,6 +35,17 @@ inline const std::vector<TestCamera>& TestCameras() {
       {"Fov", CameraModel::kFov, {0.92}, 220, 80},
       {"FovOfNoLens", CameraModel::kFov, {0.0}, 450, 80},
       {"Omni", CameraModel::kOmni, {0.9, -0.2, 0.05, 1e-3, -5e-4}, 500, 85},
+      {"ThinPrism",
+       CameraModel::kThinPrism,
+       {-0.28, 0.07, 2e-4, -1e-4, 0.01, 0.1, 0.02, 0.003, 0.004, -0.001, -0.003, 0.0015},
+       450,
+       60},
+      {"Tilted",
+       CameraModel::kThinPrism,
+       {-0.05, 0.02, 2e-4, -1e-4, 0, 0, 0, 0, 0.002, 0.001, -0.003, 0.0005, 0.08, -0.05},
+       450,
+       60},
+      {"FoldingPrism", CameraModel::kThinPrism, {0, 0, 0, 0, 0, 0, 0, 0, -0.2, -0.05}, 450, 45},
       {"Mirror", CameraModel::kOmni, {1.6, -0.05, 0.01, 1e-3, -5e-4}, 700, 100},
   };
   return *cameras;

@@ -10,7 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "calibration/format.h"
+#include "calibration/calibration.h"
+#include "calibration/formats/format.h"
 #include "client/cli/base/command.h"
 #include "client/cli/calibration/draw_rig.h"
 #include "client/cli/source/calibration.h"
@@ -26,6 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 namespace fs = std::filesystem;
 
@@ -159,6 +161,40 @@ TEST(CalibrationCommand, ConvertsThereAndBack) {
   EXPECT_GE(written, 4);
 }
 
+// Each format that is written gives the inertial sensor back, or the command says that it has no place for it.
+TEST(CalibrationCommand, ConvertsTheInertialSensorOrSaysThatItIsLeftOut) {
+  std::string text;
+  for (int eye = 0; eye < 2; ++eye) {
+    absl::StrAppend(&text, "cam", eye, ":\n  T_cam_imu:\n  - [1, 0, 0, ", 0.02 - 0.11 * eye,
+                    "]\n  - [0, 1, 0, 0.03]\n  - [0, 0, 1, -0.04]\n  - [0, 0, 0, 1]\n",
+                    "  camera_model: pinhole\n  distortion_model: none\n  distortion_coeffs: []\n"
+                    "  intrinsics: [458.5, 458.5, 367.5, 248.5]\n  resolution: [752, 480]\n");
+  }
+  const std::string chain = Write("imucam.yaml", text);
+  std::vector<std::string> with, without;
+  for (const calibration::Format& format : calibration::Formats()) {
+    if (format.write == nullptr) continue;
+    SCOPED_TRACE(format.name);
+    const std::string folder = ::testing::TempDir() + "calibration-imu-" + format.name + "/";
+    fs::remove_all(folder);
+    const Outcome to = Calibrate({"--to", format.name, "--output", folder, chain});
+    ASSERT_EQ(to.status, kOk) << to.out << to.err;
+    const auto read = calibration::ReadCalibration({folder});
+    ASSERT_TRUE(read.ok()) << read.status();
+    (read->rig.imu.has_value() ? with : without).push_back(format.name);
+    if (!read->rig.imu.has_value()) {
+      EXPECT_THAT(to.err, HasSubstr(absl::StrCat("warning: --to ", format.name,
+                                                 ": its files have no inertial sensor; the rig's is left out")));
+      continue;
+    }
+    EXPECT_THAT(to.err, Not(HasSubstr("inertial")));
+    const RigidTransform first_from_imu = read->rig.cameras[0].rig_from_camera.Inverse() * read->rig.imu->rig_from_imu;
+    EXPECT_LT((first_from_imu.translation - Eigen::Vector3d(0.02, 0.03, -0.04)).norm(), 1e-9);
+  }
+  EXPECT_THAT(with, UnorderedElementsAre("kalibr", "euroc", "orbslam3", "basalt", "edex"));
+  EXPECT_THAT(without, Not(IsEmpty()));
+}
+
 TEST(CalibrationCommand, DrawsTheRig) {
   const std::string picture = ::testing::TempDir() + "calibration-rig.png";
   EXPECT_EQ(Calibrate({"--draw", picture, Chain("chain.yaml", 0.11)}).status, kOk);
@@ -261,7 +297,7 @@ absl::StatusOr<PairCameras> CamerasOf(std::vector<std::string> arguments, const 
   CalibrationFlags calibration;
   calibration.AddTo(&flags, false);
   EXPECT_TRUE(flags.Parse(arguments).ok());
-  return calibration.Read(image, of_one);
+  return of_one ? calibration.ReadWithDepth(image) : calibration.Read(image);
 }
 
 TEST(CalibrationFlags, RawCamerasAreARig) {
@@ -307,8 +343,17 @@ TEST(CalibrationFlags, WhatCannotBeRightIsRefused) {
 TEST(CalibrationFlags, OneCameraIsEnoughWithDepth) {
   const auto one = CamerasOf({"--calibration", Chain("chain.yaml", 0.11)}, {752, 480}, /*of_one=*/true);
   ASSERT_TRUE(one.ok()) << one.status();
-  EXPECT_THAT(one->camera.left_projection, ElementsAre(458.5, 0, 367.5, 0, 0, 457.25, 248.5, 0, 0, 0, 1, 0));
-  EXPECT_THAT(one->notes, ElementsAre(HasSubstr("without distortion")));
+  ASSERT_TRUE(one->raw_camera.has_value());
+  EXPECT_EQ(one->raw_camera->camera.fy, 457.25);
+  EXPECT_EQ(one->raw_camera->camera.lens[0], -0.28);
+  EXPECT_FALSE(one->raw_camera->depth_camera.has_value());
+  EXPECT_THAT(one->notes, ElementsAre(HasSubstr("images and depths are raw, and the server undoes the lens")));
+  const auto rectified =
+      CamerasOf({"--calibration", Chain("chain.yaml", 0.11), "--rectified"}, {752, 480}, /*of_one=*/true);
+  ASSERT_TRUE(rectified.ok()) << rectified.status();
+  EXPECT_FALSE(rectified->raw_camera.has_value());
+  EXPECT_THAT(rectified->camera.left_projection, ElementsAre(458.5, 0, 367.5, 0, 0, 457.25, 248.5, 0, 0, 0, 1, 0));
+  EXPECT_THAT(rectified->notes, ElementsAre(HasSubstr("the file's lens is not used")));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +26,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "client/client.h"
+#include "features/camera/camera.h"
 #include "features/reference/reference.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -906,6 +908,102 @@ TEST_F(CliTest, DefaultsAreThoseOfTheLibrary) {
   EXPECT_GT(located.location.keypoints, 500);
 }
 
+// Two cameras of 320x240 as Kalibr writes them, the second one with another lens.
+Camera ChainCamera(int number) {
+  Camera camera;
+  camera.model = number == 0 ? CameraModel::kRadialTangential : CameraModel::kKannalaBrandt;
+  camera.image = {320, 240};
+  camera.fx = 210;
+  camera.fy = 208;
+  camera.cx = 161.5;
+  camera.cy = 118.25;
+  camera.lens = {-0.1, 0.01, 0.001, -0.002};
+  return camera;
+}
+std::string ChainFile() {
+  std::string text;
+  for (const int number : {0, 1}) {
+    absl::StrAppend(&text, "cam", number,
+                    ":\n  camera_model: pinhole\n  distortion_model: ", number == 0 ? "radtan" : "equidistant",
+                    "\n  distortion_coeffs: [-0.1, 0.01, 0.001, -0.002]\n  intrinsics: [210, 208, 161.5, 118.25]\n"
+                    "  resolution: [320, 240]\n  rostopic: /image_raw\n");
+  }
+  return text +
+         "  T_cn_cnm1:\n  - [1.0, 0.0, 0.0, -0.1]\n  - [0.0, 1.0, 0.0, 0.0]\n  - [0.0, 0.0, 1.0, 0.0]\n"
+         "  - [0.0, 0.0, 0.0, 1.0]\n";
+}
+
+// Whether fields from `at` on are the ray of (x, y), to the digit.
+bool IsRay(const Camera& camera, const std::string& x, const std::string& y, const std::vector<std::string>& fields,
+           size_t at) {
+  Eigen::Vector3d ray;
+  if (!Unproject(camera, {std::stof(x), std::stof(y)}, &ray)) ray.setZero();
+  for (int i = 0; i < 3; ++i) {
+    if (std::stof(fields[at + static_cast<size_t>(i)]) != static_cast<float>(ray[i])) return false;
+  }
+  return true;
+}
+
+TEST_F(CliTest, DetectAndMatchHaveRaysWithACalibration) {
+  const TwoViews views;
+  const std::string first = WriteImage("ray1.png", views.left), second = WriteImage("ray2.png", views.right);
+  const std::string chain = Path("camchain.yaml");
+  std::ofstream(chain) << ChainFile();
+  const std::vector<std::string> plain = Lines(Glint({"detect", "--format", "csv", first}).out);
+  for (const int number : {0, 1}) {
+    std::vector<std::string> arguments = {"detect", "--format", "csv", "--calibration", chain, first};
+    if (number == 1) arguments.insert(arguments.end() - 1, {"--camera", "cam1"});
+    const Outcome outcome = Glint(arguments);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const std::vector<std::string> rows = Lines(outcome.out);
+    ASSERT_EQ(rows.size(), plain.size());
+    EXPECT_EQ(rows[0], plain[0] + ",ray_x,ray_y,ray_z");
+    for (size_t i = 1; i < rows.size(); ++i) {
+      const std::vector<std::string> fields = absl::StrSplit(rows[i], ',');
+      EXPECT_THAT(rows[i], StartsWith(plain[i] + ","));
+      ASSERT_EQ(fields.size(), 11u);
+      ASSERT_TRUE(IsRay(ChainCamera(number), fields[1], fields[2], fields, 8)) << rows[i];
+    }
+  }
+  EXPECT_THAT(Glint({"detect", "--format", "json", "--calibration", chain, first}).out, HasSubstr("\"ray\":["));
+
+  const Outcome match = Glint({"match", "--cross-check", "--csv", "--calibration", chain, first, second});
+  ASSERT_EQ(match.status, 0) << match.err;
+  const std::vector<std::string> rows = Lines(match.out);
+  ASSERT_GT(rows.size(), 100u);
+  EXPECT_THAT(rows[0], ::testing::EndsWith(",second_x,second_y,first_ray_x,first_ray_y,first_ray_z,second_ray_x,"
+                                           "second_ray_y,second_ray_z"));
+  for (size_t i = 1; i < rows.size(); ++i) {
+    const std::vector<std::string> fields = absl::StrSplit(rows[i], ',');
+    ASSERT_EQ(fields.size(), 15u);
+    ASSERT_TRUE(IsRay(ChainCamera(0), fields[5], fields[6], fields, 9)) << rows[i];
+    ASSERT_TRUE(IsRay(ChainCamera(0), fields[7], fields[8], fields, 12)) << rows[i];
+  }
+
+  const std::string small = WriteImage("small.png", testing::Texture({160, 120}, 4));
+  for (const std::string command : {"detect", "match"}) {
+    std::vector<std::string> files = {first};
+    if (command == "match") files.push_back(second);
+    const auto with = [&](std::vector<std::string> arguments) {
+      arguments.insert(arguments.begin(), command);
+      arguments.insert(arguments.end(), files.begin(), files.end());
+      return Glint(arguments);
+    };
+    const Outcome unknown = with({"--calibration", chain, "--camera", "cam7"});
+    EXPECT_EQ(unknown.status, kUsage);
+    EXPECT_THAT(unknown.err, HasSubstr("\"cam7\" is not one of cam0, cam1"));
+    EXPECT_EQ(with({"--calibration", chain, "--camera", "cam0,cam1"}).status, kUsage);
+    const Outcome missing = with({"--calibration", Path("none.yaml")});
+    EXPECT_EQ(missing.status, kUsage);
+    EXPECT_THAT(missing.err, HasSubstr("none.yaml"));
+    files = {small, small};
+    files.resize(command == "match" ? 2 : 1);
+    const Outcome other_size = with({"--calibration", chain});
+    EXPECT_NE(other_size.status, 0);
+    EXPECT_THAT(other_size.err, AllOf(HasSubstr("160x120"), HasSubstr("320x240")));
+  }
+}
+
 TEST_F(CliTest, MatchesAgreeWithAHomography) {
   const TwoViews views;
   const std::string first = WriteImage("match1.png", views.left), second = WriteImage("match2.png", views.right);
@@ -1186,6 +1284,47 @@ TEST_F(CliTest, TracksFollowAMovingPicture) {
   EXPECT_THAT(outside.err, HasSubstr("points: INVALID_ARGUMENT: x[0]: 320 is not in 0..319"));
 }
 
+TEST_F(CliTest, TracksStayInMaskAndRegionAndHaveRays) {
+  const Image wide = testing::Texture({400, 240}, 5);
+  for (const char* folder : {"left/", "right/"}) fs::create_directories(Path(folder));
+  for (int i = 0; i < 4; ++i) {  // to the left by 3 pixels a picture
+    for (const char* folder : {"left/", "right/"}) {
+      WriteImage(absl::StrCat(folder, i, ".png"), ImageView{wide.row(0) + 3 * i, 320, 240, wide.stride()});
+    }
+  }
+  std::ofstream(Path("camchain.yaml")) << ChainFile();
+  Image left(320, 240), right(320, 240);
+  for (int y = 0; y < 240; ++y) {
+    for (int x = 0; x < 320; ++x) {
+      left.row(y)[x] = x >= 100 ? 255 : 0;
+      right.row(y)[x] = x < 160 ? 255 : 0;
+    }
+  }
+  const std::string masks = absl::StrCat(WriteImage("left.png", left), ",", WriteImage("right.png", right));
+  const Outcome csv = Glint({"track", "--csv", "--cameras", "--mask", masks, "--region", "300x200+10+20",
+                             "--calibration", Path("camchain.yaml"), Path("left"), Path("right")});
+  EXPECT_EQ(csv.status, 0) << csv.err;
+  const std::vector<std::string> lines = Lines(csv.out);
+  EXPECT_EQ(lines[0], "image,camera,id,age,x,y,last_x,last_y,state,residual,gain,offset,ray_x,ray_y,ray_z");
+  std::array<int, 2> live = {};
+  int masked = 0;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> fields = absl::StrSplit(lines[i], ',');
+    ASSERT_EQ(fields.size(), 15u) << lines[i];
+    const int camera = std::stoi(fields[1]);
+    EXPECT_TRUE(IsRay(ChainCamera(camera), fields[4], fields[5], fields, 12)) << lines[i];
+    masked += fields[8] == "masked" ? 1 : 0;
+    if (fields[8] != "tracked") continue;
+    ++live[static_cast<size_t>(camera)];
+    const float x = std::stof(fields[4]), y = std::stof(fields[5]);
+    EXPECT_TRUE(y >= 19.5f && y <= 219.5f && (camera == 0 ? x >= 99.5f && x <= 309.5f : x >= 9.5f && x <= 159.5f))
+        << lines[i];
+  }
+  EXPECT_GT(live[0], 100);
+  EXPECT_GT(live[1], 100);
+  EXPECT_GT(masked, 0);
+}
+
 TEST_F(CliTest, TrackNamesWhatIsWrong) {
   const std::string path = WriteImage("track.png", testing::Texture({160, 120}, 1));
   std::ofstream(Path("bad.txt")) << "1 2\n3\n";
@@ -1194,7 +1333,9 @@ TEST_F(CliTest, TrackNamesWhatIsWrong) {
       {{"track"}, "no SOURCE given"},
       {{"track", path, path}, "more than one SOURCE; --cameras makes each a camera's"},
       {{"track", "--target", "0", path}, "option '--target': 0 is not in 1..65536"},
-      {{"track", "--mask", path, path}, "option '--mask': not for tracks"},
+      {{"track", "--mask", Path("no.png"), path}, Path("no.png")},
+      {{"track", "--mask", path + "," + path, path}, "is not one file, nor one for each of 1 cameras"},
+      {{"track", "--calibration", Path("none.yaml"), path}, "none.yaml"},
       {{"track", "--min-share", "2", path}, "min_share: 2 is not in 0..1"},
       {{"track", "--track-patch", "2", path}, "patch_size: 2 is not in 3..32"},
       {{"track", "--points", Path("bad.txt"), path}, "bad.txt:2: '3' is not X Y or X Y CAMERA"},

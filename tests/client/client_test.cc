@@ -223,6 +223,79 @@ TEST(ClientTest, RefusesArraysOfDifferentLength) {
   EXPECT_TRUE(client.Detect({}, Noise({8, 8}, 1)).ok());
 }
 
+Camera SmallCamera() {
+  Camera camera;
+  camera.model = CameraModel::kKannalaBrandt;
+  camera.image = {8, 8};
+  camera.fx = 6;
+  camera.fy = 7;
+  camera.cx = 3;
+  camera.cy = 4;
+  camera.lens = {0.01, 0.02, 0.03, 0.04};
+  return camera;
+}
+
+void ExpectSmallCamera(const v1::Camera& wire) {
+  EXPECT_EQ(wire.width(), 8u);
+  EXPECT_EQ(wire.height(), 8u);
+  EXPECT_EQ((std::vector<double>{wire.fx(), wire.fy(), wire.cx(), wire.cy()}), (std::vector<double>{6, 7, 3, 4}));
+  EXPECT_EQ(wire.kannala_brandt().k1(), 0.01);
+  EXPECT_EQ(wire.kannala_brandt().k4(), 0.04);
+}
+
+TEST(ClientTest, SendsTheCameraAndReturnsTheRays) {
+  FakeServer server;
+  server.on_detect = [](const v1::DetectRequest& request, v1::DetectResponse* response) {
+    SetKeypoints(3, response->mutable_features());
+    if (!request.has_camera()) return grpc::Status::OK;
+    ExpectSmallCamera(request.camera());
+    for (const float x : {0.25f, 0.5f, 0.0f}) {
+      response->mutable_features()->add_ray_x(x);
+      response->mutable_features()->add_ray_y(2 * x);
+      response->mutable_features()->add_ray_z(3 * x);
+    }
+    return grpc::Status::OK;
+  };
+  const Client client = server.Connect();
+  const auto found = client.Detect({}, Noise({8, 8}, 1), {}, kDefaultCallTimeout, "", {}, SmallCamera());
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT(found->rays.x, ElementsAre(0.25f, 0.5f, 0));
+  EXPECT_THAT(found->rays.y, ElementsAre(0.5f, 1, 0));
+  EXPECT_THAT(found->rays.z, ElementsAre(0.75f, 1.5f, 0));
+  const auto plain = client.Detect({}, Noise({8, 8}, 1));
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_TRUE(plain->rays.x.empty() && plain->rays.y.empty() && plain->rays.z.empty());
+}
+
+// An older server, which does not know the camera, sends no rays.
+TEST(ClientTest, RefusesRaysThatAreNotOneForEachKeypoint) {
+  FakeServer server;
+  int sent[3];
+  server.on_detect = [&sent](const v1::DetectRequest&, v1::DetectResponse* response) {
+    v1::ImageFeatures* const f = response->mutable_features();
+    SetKeypoints(3, f);
+    for (int i = 0; i < sent[0]; ++i) f->add_ray_x(1);
+    for (int i = 0; i < sent[1]; ++i) f->add_ray_y(1);
+    for (int i = 0; i < sent[2]; ++i) f->add_ray_z(1);
+    return grpc::Status::OK;
+  };
+  const Client client = server.Connect();
+  const auto status = [&](int x, int y, int z, bool wanted) {
+    sent[0] = x, sent[1] = y, sent[2] = z;
+    const auto camera = wanted ? std::optional<Camera>(SmallCamera()) : std::nullopt;
+    return client.Detect({}, Noise({8, 8}, 1), {}, kDefaultCallTimeout, "", {}, camera).status();
+  };
+  EXPECT_TRUE(status(3, 3, 3, true).ok());
+  EXPECT_EQ(status(2, 3, 3, true).code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(status(3, 4, 3, true).code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(status(3, 3, 0, true).code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(status(3, 3, 3, false).code(), absl::StatusCode::kInternal);
+  const absl::Status none = status(0, 0, 0, true);
+  EXPECT_EQ(none.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(none.message(), HasSubstr("the server has sent none"));
+  EXPECT_TRUE(status(0, 0, 0, false).ok());
+}
+
 TEST(ClientTest, PassesErrorsOn) {
   FakeServer server;
   server.on_detect = [](const v1::DetectRequest&, v1::DetectResponse*) {
@@ -340,7 +413,7 @@ TEST(ClientTest, DescribesTheServer) {
   EXPECT_THAT(info->devices, ElementsAre("cuda:0", "cuda:1"));
   EXPECT_EQ(info->memory_bound_bytes, 24);
   EXPECT_THAT(info->methods, ElementsAre("glint.v1.FeatureDetection/Detect"));
-  EXPECT_TRUE(info->has_cuda && info->has_map_directory);
+  EXPECT_TRUE(info->has_cuda && info->has_map_directory && info->has_calibration_directory);
   EXPECT_EQ(info->usable_processors, 1.5);
   EXPECT_EQ(info->usable_memory_bytes, 26);
   EXPECT_EQ(info->max_threads, 27);

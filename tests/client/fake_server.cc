@@ -83,6 +83,7 @@ grpc::Status FakeServer::Info::GetServerInfo(grpc::ServerContext*, const v1::Get
   response->add_methods("glint.v1.FeatureDetection/Detect");
   response->set_has_cuda(true);
   response->set_has_map_directory(true);
+  response->set_has_calibration_directory(true);
   response->set_usable_processors(1.5);
   response->set_processors_source("a");
   response->set_usable_memory_bytes(26);

@@ -39,7 +39,7 @@ absl::StatusOr<client::StereoCamera> ReadCalibration(const std::string& path, co
   CalibrationFlags calibration;
   calibration.AddTo(&flags, false);
   EXPECT_TRUE(flags.Parse({"--calibration", path, "--cameras", names}).ok());
-  const auto cameras = calibration.Read({}, of_one);
+  const auto cameras = of_one ? calibration.ReadWithDepth({}) : calibration.Read({});
   if (!cameras.ok()) return cameras.status();
   return cameras->camera;
 }

@@ -63,6 +63,51 @@ TEST_F(ClientMatching, ImagesAreMatchedAsTheReferenceMatchesTheirFeatures) {
   EXPECT_GT(found->timings.match_ns, 0);
 }
 
+// Of each side with a camera, in calls and streams.
+TEST_F(ClientMatching, SidesWithACameraHaveRays) {
+  const Views views;
+  Camera camera;
+  camera.image = {320, 240};
+  camera.fx = camera.fy = 200;
+  camera.cx = 160;
+  camera.cy = 120;
+  const auto expect_rays = [&](const Rays& rays, const Features& features, bool wanted) {
+    ASSERT_EQ(rays.x.size(), wanted ? features.count() : 0);
+    ASSERT_EQ(rays.y.size(), rays.x.size());
+    ASSERT_EQ(rays.z.size(), rays.x.size());
+    for (size_t i = 0; i < rays.x.size(); ++i) {
+      EXPECT_NEAR(rays.x[i] / rays.z[i], (features.x[i] - 160) / 200, 1e-5);
+      EXPECT_NEAR(rays.y[i] / rays.z[i], (features.y[i] - 120) / 200, 1e-5);
+    }
+  };
+  for (const auto& [query, train] : {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
+    MatchStreamOptions options;
+    if (query) options.settings.query_camera = camera;
+    if (train) options.settings.train_camera = camera;
+    const auto check = [&, query = query, train = train](const MatchFound& found) {
+      EXPECT_GT(found.query.count(), 50u);
+      expect_rays(found.query_rays, found.query, query);
+      expect_rays(found.train_rays, found.train, train);
+    };
+    const auto found = client_.Match(options.settings, ImageInput(views.left), ImageInput(views.right));
+    ASSERT_TRUE(found.ok()) << found.status();
+    check(*found);
+    int answers = 0;
+    const auto stream = client_.OpenMatchStream(options, [&](const MatchAnswer& answer) {
+      ++answers;
+      EXPECT_TRUE(answer.status.ok()) << answer.status;
+      if (answer.found.query.count() > 0) check(answer.found);
+    });
+    ASSERT_TRUE(stream.ok()) << stream.status();
+    EXPECT_TRUE((*stream)->Write(0, ImageInput(views.left), ImageInput(views.right)).ok());
+    const auto descriptors = DescriptorInput(found->train);
+    EXPECT_TRUE((*stream)->Write(1, ImageInput(views.left), MatchSide(descriptors)).ok());
+    EXPECT_TRUE((*stream)->UpdateSet(2, {"map", {}, descriptors}).ok());  // whose answer has no features
+    EXPECT_TRUE((*stream)->Finish().ok());
+    EXPECT_EQ(answers, 3);
+  }
+}
+
 TEST(ClientMatchingCalls, OfManyThreadsWaitForTheirTurn) {
   ServerOptions options = glint::testing::TestOptions();
   options.max_detect_calls = 2;

@@ -97,6 +97,30 @@ TEST(CsvTest, OneLineForEachKeypoint) {
             "\"a,\"\"b\"\".png\",2,4.25,37.2,359.5,1e-09,1\n");
 }
 
+// After all other columns, so that these stay where they are.
+TEST(RaysTest, AreColumnsAtTheEnd) {
+  client::Detection with = TwoKeypoints();
+  with.rays.x = {0.6f, 0};
+  with.rays.y = {0, 0};
+  with.rays.z = {0.8f, 0};
+  std::string csv;
+  for (const bool descriptors : {true, false}) {
+    const auto formatter = Formatter::Make(Format::kCsv, descriptors, true);
+    formatter->AppendHeader(&csv);
+    formatter->Append("a.png", absl::OkStatus(), with, &csv);
+  }
+  EXPECT_EQ(csv,
+            "image,x,y,size,angle,response,octave,descriptor,ray_x,ray_y,ray_z\n"
+            "a.png,1.5,3,31,-1,0.001,0,00ff,0.6,0,0.8\n"
+            "a.png,2,4.25,37.2,359.5,1e-09,1,1a2b,0,0,0\n"
+            "image,x,y,size,angle,response,octave,ray_x,ray_y,ray_z\n"
+            "a.png,1.5,3,31,-1,0.001,0,0.6,0,0.8\n"
+            "a.png,2,4.25,37.2,359.5,1e-09,1,0,0,0\n");
+  const std::string json = Rows(Format::kJson, true, "a.png", absl::OkStatus(), with);
+  EXPECT_THAT(json, HasSubstr("\"descriptor\":\"00ff\",\"ray\":[0.6,0,0.8]},{"));
+  EXPECT_THAT(json, HasSubstr("\"descriptor\":\"1a2b\",\"ray\":[0,0,0]}],"));
+}
+
 TEST(JsonTest, OneObjectForEachImage) {
   EXPECT_EQ(
       Rows(Format::kJson, true, "a\\\"\n", absl::OkStatus(), TwoKeypoints()),

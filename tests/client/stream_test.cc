@@ -77,6 +77,53 @@ TEST(StreamTest, DeliversOneResultForEachFrameInOrder) {
   EXPECT_EQ(stream->in_flight(), 0);
 }
 
+TEST(StreamTest, WithACameraResultsHaveRays) {
+  FakeServer server;
+  server.on_stream = [](grpc::ServerContext*, FakeServer::Stream* stream) {
+    v1::DetectStreamRequest request;
+    stream->Read(&request);
+    EXPECT_EQ(request.options().camera().fov().w(), 0.9);
+    EXPECT_EQ(request.options().camera().fx(), 3);
+    while (stream->Read(&request)) {
+      v1::DetectStreamResponse response;
+      const int id = static_cast<int>(request.frame().frame_id());
+      response.set_frame_id(request.frame().frame_id());
+      if (id == 2) {
+        response.mutable_status()->set_code(grpc::StatusCode::INVALID_ARGUMENT);
+      } else {
+        SetKeypoints(id, response.mutable_features());
+      }
+      for (int i = 0; i < id && id != 2; ++i) {
+        response.mutable_features()->add_ray_x(static_cast<float>(i));
+        response.mutable_features()->add_ray_y(0);
+        if (i != 4) response.mutable_features()->add_ray_z(1);
+      }
+      stream->Write(response);
+    }
+    return grpc::Status::OK;
+  };
+  const Client client = server.Connect();
+  StreamOptions options;
+  options.camera.emplace();
+  options.camera->model = CameraModel::kFov;
+  options.camera->lens[0] = 0.9;
+  options.camera->fx = 3;
+  uint64_t answers = 0;
+  const auto stream = Open(client, options, [&answers](const FrameResult& result) {
+    ++answers;
+    const Rays& rays = result.detection.rays;
+    const size_t count = result.frame_id == 2 ? 0 : result.frame_id;  // nothing is left of frame 1
+    EXPECT_EQ(rays.x.size(), count);
+    EXPECT_EQ(rays.y.size(), count);
+    EXPECT_EQ(rays.z.size(), count);
+    for (size_t i = 0; i < rays.x.size(); ++i) EXPECT_EQ(rays.x[i], static_cast<float>(i));
+  });
+  for (uint64_t id = 1; id < 5; ++id) ASSERT_TRUE(stream->Write(id, Flat({4, 4}, 1)).ok());
+  stream->Write(5, Flat({4, 4}, 1)).IgnoreError();
+  EXPECT_EQ(stream->Finish().code(), absl::StatusCode::kInternal);  // of frame 5 one is missing
+  EXPECT_EQ(answers, 4u);
+}
+
 TEST(StreamTest, SaysThatItIsDoneWhenAllIsAnswered) {
   constexpr uint64_t kFrames = 5;
   FakeServer server;

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "client/client.h"
+#include "features/camera/camera.h"
 #include "features/error.h"
 #include "tests/server/harness.h"
 #include "tests/server/reference_tracks.h"
@@ -100,6 +102,56 @@ TEST(ClientTracking, FramesAndEditsAreAnsweredInOrder) {
   EXPECT_EQ(answers[7].cameras.at(0).camera, 0);
   reference.session()->ResetAll(changed);
   expect_frame(answers[8], reference.Frame({image(3), image(1)}));
+}
+
+// The content moves by 4 pixels to the left from frame to frame.
+TEST(ClientTracking, MasksRegionAndCalibrationsReachTheServer) {
+  glint::testing::TestServer server(glint::testing::TestOptions());
+  const Client client(server.channel());
+  const Image wide = glint::testing::Texture({260, 160}, 3);
+  const auto image = [&wide](int i) { return ImageView{wide.row(0) + 4 * i, 240, 160, wide.stride()}; };
+  Image mask(240, 160), all(240, 160);
+  for (int y = 0; y < 160; ++y) {
+    std::fill_n(mask.row(y), 240, uint8_t{255});
+    std::fill_n(mask.row(y), 90, uint8_t{0});
+    std::fill_n(all.row(y), 240, uint8_t{255});
+  }
+  TrackStreamOptions options;
+  options.min_share = 1;
+  options.masks = {mask};
+  options.region = {0, 20, 240, 100};
+  options.calibrations = {{CameraModel::kKannalaBrandt, {240, 160}, 110, 111, 120, 80, {0.1, -0.02, 0.01, -0.001}}};
+  std::vector<TrackAnswer> answers;
+  const auto stream = client.OpenTrackStream(options, [&](const TrackAnswer& answer) { answers.push_back(answer); });
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE((*stream)->Write(10, {image(i)}).ok());
+  ASSERT_TRUE((*stream)->Write(13, {image(3)}, 0, false, {}, {all}).ok());
+  ASSERT_TRUE((*stream)->Write(14, {image(4)}).ok());
+  ASSERT_TRUE((*stream)->Finish().ok());
+  ASSERT_THAT(answers, SizeIs(5));
+  int masked = 0, left = 0;
+  for (size_t frame = 0; frame < answers.size(); ++frame) {
+    SCOPED_TRACE(frame);
+    ASSERT_THAT(answers[frame].cameras, SizeIs(1)) << answers[frame].status;
+    const TrackArrays& tracks = answers[frame].cameras[0];
+    ASSERT_GT(tracks.count(), 10u);
+    ASSERT_EQ(tracks.rays.x.size(), tracks.count());
+    for (size_t i = 0; i < tracks.count(); ++i) {
+      Eigen::Vector3d ray;
+      ASSERT_TRUE(Unproject(options.calibrations[0], {tracks.x[i], tracks.y[i]}, &ray));
+      EXPECT_EQ(tracks.rays.x[i], static_cast<float>(ray.x()));
+      EXPECT_EQ(tracks.rays.y[i], static_cast<float>(ray.y()));
+      EXPECT_EQ(tracks.rays.z[i], static_cast<float>(ray.z()));
+      masked += tracks.state[i] == TrackState::kMasked ? 1 : 0;
+      if (tracks.state[i] != TrackState::kTracked) continue;
+      EXPECT_GE(tracks.y[i], 19.5f);
+      EXPECT_LE(tracks.y[i], 119.5f);
+      left += tracks.x[i] < 89 ? 1 : 0;
+      EXPECT_TRUE(frame == 3 || tracks.x[i] >= 89.5f) << tracks.x[i];
+    }
+  }
+  EXPECT_GT(masked, 0);
+  EXPECT_GT(left, 0);  // in the frame with a mask of its own
 }
 
 TEST(ClientTracking, OptionsThatAreRefusedEndTheStream) {

@@ -139,7 +139,7 @@ TEST_P(StereoOfKitti, ChecksFindNothingWrong) {
     std::fclose(file);
     const Image left = testing::LoadGray(folder + "image_l/" + name);
     const Image right = testing::LoadGray(folder + "image_r/" + name);
-    ASSERT_TRUE(pipeline.Detect(detector, left, right, {}, &left_features, &right_features, &result, nullptr).ok());
+    ASSERT_TRUE(pipeline.Detect(detector, {left, right}, {}, &left_features, &right_features, &result, nullptr).ok());
     EXPECT_GE(result.checks.sure, 20) << name;
     EXPECT_LE(result.checks.median_dy, 1.0f) << name;
     EXPECT_LT(2 * result.checks.negative_disparities, result.checks.matches) << name;

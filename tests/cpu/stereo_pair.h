@@ -18,13 +18,17 @@ namespace glint::testing {
 // Both images with their features and pyramids.
 class StereoPair {
  public:
-  StereoPair(const DetectorOptions& options, const ImageView& left, const ImageView& right) {
+  StereoPair(const DetectorOptions& options, const ImageView& left, const ImageView& right)
+      : StereoPair(options, ImagePair{left, right}) {}
+  StereoPair(const DetectorOptions& options, const ImagePair& pair) {
+    const ImageView &left = pair.left, &right = pair.right;
     input_.plan = PlanPyramid(options, left.shape());
     cpu::Pipeline pipeline;
     const ImageView* images[2] = {&left, &right};
+    const ImageView* masks[2] = {&pair.left_mask, &pair.right_mask};
     StereoImage* sides[2] = {&input_.left, &input_.right};
     for (size_t i = 0; i < 2; ++i) {
-      EXPECT_TRUE(pipeline.Detect(options, *images[i], {}, &features_[i], nullptr).ok());
+      EXPECT_TRUE(pipeline.Detect(options, *images[i], *masks[i], &features_[i], nullptr).ok());
       levels_[i] =
           reference::BuildPyramid(options.pyramid, input_.plan, *images[i], reference::InterpolationOf(options));
       for (const Image& level : levels_[i]) views_[i].push_back(level.view());

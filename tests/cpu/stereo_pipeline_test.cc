@@ -57,17 +57,16 @@ struct Eyes {
 };
 
 // Returns how many matches there are.
-int ExpectReference(cpu::StereoPipeline* pipeline, const DetectorOptions& detector, const ImageView& left,
-                    const ImageView& right, const StereoOptions& options) {
+int ExpectReference(cpu::StereoPipeline* pipeline, const DetectorOptions& detector, const ImagePair& pair,
+                    const StereoOptions& options) {
   SCOPED_TRACE(testing::ToString(detector));
   EXPECT_TRUE(ValidateOptions(detector).ok()) << ValidateOptions(detector);
   EXPECT_TRUE(ValidateStereoOptions(options).ok()) << ValidateStereoOptions(options);
-  const StereoPair expected(detector, left, right);
+  const StereoPair expected(detector, pair);
   Features features[2];
   StereoResult result;
   cpu::StereoTimes times;
-  const absl::Status status =
-      pipeline->Detect(detector, left, right, options, &features[0], &features[1], &result, &times);
+  const absl::Status status = pipeline->Detect(detector, pair, options, &features[0], &features[1], &result, &times);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_TRUE(SameFeatures(*expected.input().left.features, features[0]));
   EXPECT_TRUE(SameFeatures(*expected.input().right.features, features[1]));
@@ -77,6 +76,11 @@ int ExpectReference(cpu::StereoPipeline* pipeline, const DetectorOptions& detect
   EXPECT_GT(times.left.detect_ns, 0);
   EXPECT_GT(times.right.detect_ns, 0);
   return result.matches;
+}
+
+int ExpectReference(cpu::StereoPipeline* pipeline, const DetectorOptions& detector, const ImageView& left,
+                    const ImageView& right, const StereoOptions& options) {
+  return ExpectReference(pipeline, detector, ImagePair{left, right}, options);
 }
 
 class StereoPipelineTest : public ::testing::TestWithParam<int> {
@@ -137,6 +141,33 @@ TEST_P(StereoPipelineTest, EyesWithoutKeypoints) {
   EXPECT_GT(ExpectReference(&pipeline_, OrbWithDescriptors(100), eyes.left, eyes.right, {}), 0);
 }
 
+// Each image has the keypoints of its mask, and none of another pair's.
+TEST_P(StereoPipelineTest, MasksAreThoseOfDetection) {
+  const Shape shape = {331, 243};
+  const Eyes eyes(shape, 7, 5);
+  Image left_mask = testing::Flat(shape, 255), right_mask = testing::Flat(shape, 1);
+  for (int y = 0; y < shape.height; ++y) {
+    std::fill_n(left_mask.row(y), y < 120 ? 90 : 0, uint8_t{0});
+    std::fill_n(right_mask.row(y) + 200, y > 150 ? 131 : 0, uint8_t{0});
+  }
+  for (const char* preset : {"orb", "orbslam", "oriented_fast", "bfrost"}) {
+    const DetectorOptions detector = WithDescriptors(preset, 300);
+    const int all = ExpectReference(&pipeline_, detector, eyes.left, eyes.right, {});
+    const ImagePair masked{eyes.left, eyes.right, left_mask, right_mask};
+    EXPECT_GT(ExpectReference(&pipeline_, detector, masked, {}), 10) << preset;
+    ExpectReference(&pipeline_, detector, ImagePair{eyes.left, eyes.right, {}, right_mask}, {});
+    ExpectReference(&pipeline_, detector, ImagePair{eyes.left, eyes.right, left_mask, {}}, {});
+    EXPECT_EQ(ExpectReference(&pipeline_, detector, eyes.left, eyes.right, {}), all) << preset;
+  }
+  Features left, right;
+  StereoResult result;
+  const ImagePair masked{eyes.left, eyes.right, left_mask, right_mask};
+  ASSERT_TRUE(pipeline_.Detect(WithDescriptors("orbslam", 300), masked, {}, &left, &right, &result, nullptr).ok());
+  ASSERT_GT(left.count(), 100u);
+  for (size_t i = 0; i < left.count(); ++i) EXPECT_FALSE(left.x[i] < 88 && left.y[i] < 118) << i;
+  for (size_t i = 0; i < right.count(); ++i) EXPECT_FALSE(right.x[i] > 202 && right.y[i] > 153) << i;
+}
+
 TEST_P(StereoPipelineTest, RefusesWhatHasNoMeaning) {
   const Image image = testing::Texture({100, 80}, 1);
   const Image other = testing::Texture({100, 81}, 1);
@@ -144,12 +175,12 @@ TEST_P(StereoPipelineTest, RefusesWhatHasNoMeaning) {
   left.Resize(3, 0);
   StereoResult result;
   result.Reset(3);
-  EXPECT_EQ(pipeline_.Detect(OrbWithDescriptors(50), image, other, {}, &left, &right, &result, nullptr).message(),
+  EXPECT_EQ(pipeline_.Detect(OrbWithDescriptors(50), {image, other}, {}, &left, &right, &result, nullptr).message(),
             "right: 100x81, but the left image has 100x80");
   EXPECT_EQ(left.count(), 0u);
   EXPECT_TRUE(result.right_index.empty());
   EXPECT_EQ(
-      pipeline_.Detect(*PresetOptions("oriented_fast"), image, image, {}, &left, &right, &result, nullptr).message(),
+      pipeline_.Detect(*PresetOptions("oriented_fast"), {image, image}, {}, &left, &right, &result, nullptr).message(),
       "descriptor: stereo matching needs descriptors");
 }
 

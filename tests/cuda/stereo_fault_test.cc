@@ -87,7 +87,7 @@ absl::Status OnePair(FakeApi* api, std::unique_ptr<StereoPipeline>* pipeline) {
   left.Resize(3, 0);
   StereoResult result;
   const absl::Status status =
-      (*pipeline)->Detect(OrbWithDescriptors(100), image, image, {}, &left, &right, &result, nullptr);
+      (*pipeline)->Detect(OrbWithDescriptors(100), {image, image}, {}, &left, &right, &result, nullptr);
   EXPECT_EQ(left.count(), 0u);
   return status;
 }

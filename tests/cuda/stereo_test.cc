@@ -149,20 +149,49 @@ TEST_F(CudaStereoTest, ManyKeypointsAreThoseOfTheCpu) {
 
 // ---- pairs of images
 
-void ExpectReference(StereoPipeline* pipeline, const DetectorOptions& detector, const ImageView& left,
-                     const ImageView& right, const StereoOptions& options) {
-  const StereoPair expected(detector, left, right);
+void ExpectReference(StereoPipeline* pipeline, const DetectorOptions& detector, const ImagePair& pair,
+                     const StereoOptions& options) {
+  const StereoPair expected(detector, pair);
   Features features[2];
   StereoResult result;
   StereoTimes times;
-  const absl::Status status =
-      pipeline->Detect(detector, left, right, options, &features[0], &features[1], &result, &times);
+  const absl::Status status = pipeline->Detect(detector, pair, options, &features[0], &features[1], &result, &times);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_TRUE(SameFeatures(*expected.input().left.features, features[0])) << testing::ToString(detector);
   EXPECT_TRUE(SameFeatures(*expected.input().right.features, features[1])) << testing::ToString(detector);
   ExpectSame(reference::MatchStereo(expected.input(), options), result);
   EXPECT_GT(times.detect_ns, 0);
   EXPECT_GT(times.match_ns, 0);
+}
+
+void ExpectReference(StereoPipeline* pipeline, const DetectorOptions& detector, const ImageView& left,
+                     const ImageView& right, const StereoOptions& options) {
+  ExpectReference(pipeline, detector, ImagePair{left, right}, options);
+}
+
+// One mask, both and none in turn.
+TEST_F(CudaStereoTest, PairsWithMasks) {
+  const auto pipeline = MakePipeline();
+  ASSERT_NE(pipeline, nullptr);
+  const Shape shape = {331, 243};
+  const Image texture = testing::Texture({shape.width + 7, shape.height}, 5);
+  const ImageView left{texture.row(0), shape.width, shape.height, texture.stride()};
+  const ImageView right{texture.row(0) + 7, shape.width, shape.height, texture.stride()};
+  Image left_mask = testing::Flat(shape, 255), right_mask = testing::Flat(shape, 1);
+  for (int y = 0; y < 120; ++y) {
+    std::fill_n(left_mask.row(y), 90, uint8_t{0});
+    std::fill_n(right_mask.row(y + 100) + 200, 131, uint8_t{0});
+  }
+  for (const char* preset : {"orb", "orbslam", "bfrost"}) {
+    SCOPED_TRACE(preset);
+    DetectorOptions detector = *PresetOptions(preset);
+    detector.max_features = 300;
+    for (int masks = 4; masks-- > 0;) {
+      const ImagePair pair{left, right, (masks & 1) != 0 ? left_mask.view() : ImageView(),
+                           (masks & 2) != 0 ? right_mask.view() : ImageView()};
+      ExpectReference(pipeline.get(), detector, pair, {});
+    }
+  }
 }
 
 TEST_F(CudaStereoTest, PairsOfEveryPreset) {
@@ -231,10 +260,10 @@ TEST_F(CudaStereoTest, RefusesWhatHasNoMeaning) {
   const Image other = testing::Texture({100, 81}, 1);
   Features left, right;
   StereoResult result;
-  EXPECT_EQ(pipeline->Detect(OrbWithDescriptors(50), image, other, {}, &left, &right, &result, nullptr).message(),
+  EXPECT_EQ(pipeline->Detect(OrbWithDescriptors(50), {image, other}, {}, &left, &right, &result, nullptr).message(),
             "right: 100x81, but the left image has 100x80");
   EXPECT_EQ(
-      pipeline->Detect(*PresetOptions("oriented_fast"), image, image, {}, &left, &right, &result, nullptr).message(),
+      pipeline->Detect(*PresetOptions("oriented_fast"), {image, image}, {}, &left, &right, &result, nullptr).message(),
       "descriptor: stereo matching needs descriptors");
   DescriptorsOnDevice on_device;
   EXPECT_EQ(pipeline->DetectImages(*PresetOptions("oriented_fast"), image, other, &left, &right, &on_device, nullptr)

@@ -1,6 +1,7 @@
 // The parsers of matches, stereo pairs, tracked frames and located pairs against protobuf: they accept and refuse what
 // it does, and find the same content.
 #include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "server/operations/match/match_parser.h"
 #include "server/operations/stereo/stereo_parser.h"
 #include "server/operations/track/track_parser.h"
+#include "server/wire/options_images.h"
 #include "tests/fuzz/wire_messages.h"
 
 namespace glint {
@@ -88,6 +90,13 @@ void ExpectSameSide(const WireMatchSide& side, const v1::MatchSide& proto, decod
   EXPECT_EQ(NameFromWire(pieces, side.set), proto.set().substr(0, kMaxSetName + 1));
 }
 
+void ExpectSameCamera(const std::string& wire, const v1::Camera& proto) {
+  if (wire.size() > kMaxCameraBytes) return;  // cut
+  v1::Camera camera;
+  EXPECT_TRUE(camera.ParseFromString(wire));
+  EXPECT_EQ(camera.SerializeAsString(), proto.SerializeAsString());
+}
+
 bool Check(const v1::MatchStreamRequest& proto, decode::Pieces pieces) {
   WireMatchStreamRequest wire;
   if (!ParseMatchStreamRequest(pieces, &wire)) return false;
@@ -130,6 +139,10 @@ bool Check(const v1::MatchRequest& proto, decode::Pieces pieces) {
   EXPECT_EQ(wire.gray_range.wanted, proto.has_gray_range());
   EXPECT_EQ(wire.gray_range.lowest, proto.gray_range().lowest());
   EXPECT_EQ(wire.gray_range.highest, proto.gray_range().highest());
+  EXPECT_EQ(wire.has_query_camera, proto.has_query_camera());
+  EXPECT_EQ(wire.has_train_camera, proto.has_train_camera());
+  ExpectSameCamera(wire.query_camera, proto.query_camera());
+  ExpectSameCamera(wire.train_camera, proto.train_camera());
   ExpectSameSide(wire.match.query, proto.query(), pieces);
   ExpectSameSide(wire.match.train, proto.train(), pieces);
   DescriptorSet query, train;
@@ -137,6 +150,15 @@ bool Check(const v1::MatchRequest& proto, decode::Pieces pieces) {
   UnpackRequest(pieces, wire.match, &query, &train, &conditions);
   ExpectSamePair(query, train, conditions, proto);
   return true;
+}
+
+// Of a StereoPair or a LocalizePair.
+template <typename Pair>
+void ExpectSameMasks(const WireImagePair& wire, const Pair& proto) {
+  EXPECT_EQ(wire.has_mask, proto.has_mask());
+  EXPECT_EQ(wire.has_right_mask, proto.has_right_mask());
+  ExpectSameImage(wire.mask, proto.mask());
+  ExpectSameImage(wire.right_mask, proto.right_mask());
 }
 
 bool Check(const v1::StereoStreamRequest& proto, decode::Pieces pieces) {
@@ -152,6 +174,7 @@ bool Check(const v1::StereoStreamRequest& proto, decode::Pieces pieces) {
   EXPECT_EQ(wire.pair.has_right, proto.pair().has_right());
   ExpectSameImage(wire.pair.left, proto.pair().left());
   ExpectSameImage(wire.pair.right, proto.pair().right());
+  ExpectSameMasks(wire.pair, proto.pair());
   return true;
 }
 
@@ -201,6 +224,10 @@ bool Check(const v1::TrackStreamRequest& proto, decode::Pieces pieces) {
   EXPECT_EQ(wire.detect, proto.frame().detect());
   EXPECT_EQ(wire.images, static_cast<size_t>(proto.frame().images_size()));
   CheckPredictions(proto.frame(), wire, pieces);
+  EXPECT_EQ(wire.masks, static_cast<size_t>(proto.frame().masks_size()));
+  for (size_t c = 0; c < std::min(wire.masks, wire.mask.size()); ++c) {
+    ExpectSameImage(wire.mask[c], proto.frame().masks(static_cast<int>(c)));
+  }
   for (size_t c = 0; c < std::min(wire.images, wire.image.size()); ++c) {
     ExpectSameImage(wire.image[c], proto.frame().images(static_cast<int>(c)));
   }
@@ -228,6 +255,7 @@ bool Check(const v1::LocalizeStreamRequest& proto, decode::Pieces pieces) {
   ExpectSameImage(wire.pair.left, pair.left());
   ExpectSameImage(wire.pair.right, pair.right());
   ExpectSameImage(wire.depth, pair.depth());
+  ExpectSameMasks(wire.pair, pair);
   return true;
 }
 
@@ -260,6 +288,52 @@ TEST(MatchWireFuzz, Requests) { Fuzz<v1::MatchRequest>(ParseMatchRequest); }
 TEST(MatchWireFuzz, StereoRequests) { Fuzz<v1::StereoStreamRequest>(ParseStereoStreamRequest); }
 TEST(MatchWireFuzz, LocalizeRequests) { Fuzz<v1::LocalizeStreamRequest>(ParseLocalizeStreamRequest); }
 TEST(MatchWireFuzz, TrackRequests) { Fuzz<v1::TrackStreamRequest>(ParseTrackStreamRequest); }
+
+bool HasOtherMembers(const std::string& bytes) {
+  google::protobuf::UnknownFieldSet fields;
+  if (!fields.ParseFromString(bytes)) return false;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    if (fields.field(i).number() != v1::TrackStreamRequest::kOptionsFieldNumber) return true;
+  }
+  return false;
+}
+
+// The options of a first message with repeated images. What options have replaced is not looked into.
+TEST(MatchWireFuzz, OptionsWithImages) {
+  const google::protobuf::LogSilencer quiet;
+  Random random(2);
+  int accepted = 0, refused = 0;
+  for (int i = 0; i < 20000 && !::testing::Test::HasFailure(); ++i) {
+    v1::TrackStreamRequest request;
+    request.mutable_options()->ParsePartialFromString(
+        testing::RandomMessage(*v1::TrackStreamOptions::descriptor(), &random));
+    std::string bytes = request.SerializePartialAsString();
+    if (random.OneIn(4)) bytes = testing::RandomMessage(*v1::TrackStreamRequest::descriptor(), &random) + bytes;
+    if (random.OneIn(3)) testing::Damage(&bytes, &random);
+    SCOPED_TRACE(absl::BytesToHexString(bytes));
+    v1::TrackStreamRequest proto;
+    const bool good = proto.ParseFromString(bytes) && proto.has_options();
+    OptionImages masks = {v1::TrackStreamOptions::kMasksFieldNumber, 2};
+    const Pieces pieces(bytes, &random);
+    const auto found = ParseOptionsAndImages<v1::TrackStreamRequest>(
+        pieces.spans(), v1::TrackStreamRequest::kAddPointsFieldNumber, {&masks, 1});
+    ++(good ? accepted : refused);
+    if (!good) {
+      EXPECT_TRUE(!found.ok() || HasOtherMembers(bytes)) << "taken, but damaged";
+      continue;
+    }
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(masks.count, static_cast<size_t>(proto.options().masks_size()));
+    ASSERT_EQ(masks.images.size(), std::min<size_t>(masks.count, 2));
+    for (size_t c = 0; c < masks.images.size(); ++c) {
+      ExpectSameImage(masks.images[c], proto.options().masks(static_cast<int>(c)));
+    }
+    proto.mutable_options()->clear_masks();
+    proto.DiscardUnknownFields();
+    EXPECT_EQ(found->options().SerializeAsString(), proto.options().SerializeAsString());
+  }
+  for (const int seen : {accepted, refused}) EXPECT_GT(seen, 500);
+}
 
 // Another content of a oneof begins anew, the same is merged with.
 TEST(MatchWire, TheLastContentOfAOneofWins) {

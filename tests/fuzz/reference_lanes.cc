@@ -43,17 +43,19 @@ class ReferenceLane final : public Lane {
     *features = reference::Detect(options, ViewOf(image, &image_), ViewOf(mask, &mask_));
     return absl::OkStatus();
   }
-  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                         const Pixels& right, StereoPairResult* found, StageTimes*) override {
-    const ImageView images[] = {ViewOf(left, &image_), ViewOf(right, &mask_)};
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const PixelPair& pair,
+                         StereoPairResult* found, StageTimes*) override {
+    const ImageView images[] = {ViewOf(pair.left, &image_), ViewOf(pair.right, &mask_)};
+    Image masks[2];
+    const ImageView mask_views[] = {ViewOf(pair.left_mask, &masks[0]), ViewOf(pair.right_mask, &masks[1])};
     Features* const features[] = {&found->left, &found->right};
     StereoInput input;
-    input.plan = PlanPyramid(options, left.shape());
+    input.plan = PlanPyramid(options, pair.left.shape());
     StereoImage* const sides[] = {&input.left, &input.right};
     std::vector<Image> levels[2];
     std::vector<ImageView> views[2];
     for (int i = 0; i < 2; ++i) {
-      *features[i] = reference::Detect(options, images[i]);
+      *features[i] = reference::Detect(options, images[i], mask_views[i]);
       levels[i] = reference::BuildPyramid(options.pyramid, input.plan, images[i], reference::InterpolationOf(options));
       for (const Image& level : levels[i]) views[i].push_back(level.view());
       *sides[i] = {features[i], views[i].data()};

@@ -110,6 +110,7 @@ struct Tally {
   int encoded = 0;
   int shared = 0;
   int options = 0;
+  int cameras = 0;  // with a lens
 };
 
 void CompareStreamRequest(const std::string& bytes, Random* random, Tally* tally) {
@@ -124,6 +125,7 @@ void CompareStreamRequest(const std::string& bytes, Random* random, Tally* tally
   ASSERT_EQ(wire.content == Content::kOptions, proto.has_options());
   ASSERT_EQ(wire.content == Content::kFrame, proto.has_frame());
   tally->options += proto.has_options();
+  tally->cameras += proto.options().camera().lens_case() != v1::Camera::LENS_NOT_SET;
   if (!proto.has_frame()) return;
   EXPECT_EQ(wire.frame_id, proto.frame().frame_id());
   EXPECT_EQ(wire.max_age_ns, proto.frame().max_age_ns());
@@ -142,7 +144,8 @@ void CompareDetectRequest(const std::string& bytes, Random* random, Tally* tally
   const bool good = Parse(bytes, random->Uniform(1, 100), &proto);
   const Pieces pieces(bytes, random);
   WireDetectRequest wire;
-  wire.has_image = wire.has_mask = random->OneIn(2);  // what an earlier message left
+  wire.has_image = wire.has_mask = wire.has_camera = random->OneIn(2);  // what an earlier message left
+  wire.camera = "left";
   wire.image.width = random->Bits();
   ASSERT_EQ(ParseDetectRequest(pieces.spans(), &wire), good);
   ++(good ? tally->good : tally->bad);
@@ -156,6 +159,13 @@ void CompareDetectRequest(const std::string& bytes, Random* random, Tally* tally
   v1::DetectorOptions options;
   ASSERT_TRUE(options.ParseFromString(Pieces::Join(wire.detector)));
   EXPECT_EQ(options.SerializeAsString(), proto.detector().SerializeAsString());
+  ASSERT_EQ(wire.has_camera, proto.has_camera());
+  if (wire.camera.size() <= kMaxCameraBytes) {  // else cut
+    v1::Camera camera;
+    ASSERT_TRUE(camera.ParseFromString(wire.camera));
+    EXPECT_EQ(camera.SerializeAsString(), proto.camera().SerializeAsString());
+  }
+  tally->cameras += proto.camera().lens_case() != v1::Camera::LENS_NOT_SET;
   tally->raw += proto.image().has_raw();
   tally->encoded += proto.image().has_encoded();
   tally->shared += proto.image().has_shared();
@@ -184,7 +194,8 @@ void Fuzz(const google::protobuf::Descriptor& type, Compare compare) {
       FAIL() << "message " << i << ": " << hex;
     }
   }
-  // Of everything a good part.
+  EXPECT_GT(tally.cameras, count / 1000);
+  // Of everything else a good part.
   for (const int seen : {tally.good, tally.bad, tally.raw, tally.encoded, tally.shared, tally.options})
     EXPECT_GT(seen, count / 200);
   std::cout << count << " messages, " << tally.good << " good, raw " << tally.raw << ", encoded " << tally.encoded
@@ -217,7 +228,9 @@ TEST(WireLimits, NestingIsLimitedAsInProtobuf) {
 // A field added to one of these messages has to be read by the parser and compared above.
 TEST(WireFuzz, KnowsEveryField) {
   EXPECT_EQ(v1::DetectStreamRequest::descriptor()->field_count(), 2);
-  EXPECT_EQ(v1::DetectRequest::descriptor()->field_count(), 5);
+  EXPECT_EQ(v1::DetectRequest::descriptor()->field_count(), 6);
+  EXPECT_EQ(v1::DetectStreamOptions::descriptor()->field_count(), 8);
+  EXPECT_EQ(v1::Camera::descriptor()->field_count(), 14);
   EXPECT_EQ(v1::DetectFrame::descriptor()->field_count(), 5);
   EXPECT_EQ(v1::ImageRegion::descriptor()->field_count(), 4);
   EXPECT_EQ(v1::GrayRange::descriptor()->field_count(), 5);

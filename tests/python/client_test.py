@@ -11,7 +11,7 @@ import numpy as np
 
 import glint
 from glint.v1 import server_pb2
-from support import Recorder, Server, columns, picture
+from support import Recorder, Server, columns, picture, pinhole_rays
 
 try:
     import cv2
@@ -95,6 +95,28 @@ class DetectTest(unittest.TestCase):
             [result] = client.stream([frame], mask=stream_mask)
             self.assertEqual(columns(result.features), columns(want))
 
+    def test_rays(self):
+        """Of a pinhole, and of a lens whose inverse is written down: the rest of the answer is the same."""
+        k = np.array([[300, 0, 150.25], [0, 290, 125], [0, 0, 1]])
+        plain, found = client.detect(picture()), client.detect(picture(), camera=glint.Camera((320, 240), k))
+        self.assertIsNone(plain.rays)
+        self.assertEqual(columns(found), columns(plain))
+        np.testing.assert_allclose(found.rays, pinhole_rays(found.points, k), atol=1e-7)
+        w, camera = 0.9, glint.Camera((320, 240), k, [0.9], "fov")
+        good, small = client.stream([picture(), picture(width=300)], camera=camera)
+        a, b = ((good.features.points - [150.25, 125]) / [300, 290]).T
+        g = np.hypot(a, b)
+        slope = np.tan(g * w) / (2 * np.tan(w / 2))  # of the ray to the axis
+        rays = np.column_stack((a / g * slope, b / g * slope, np.ones(len(g)))) / np.hypot(slope, 1)[:, None]
+        np.testing.assert_allclose(good.features.rays, rays, atol=1e-6)
+        self.assertIsInstance(small.error, glint.InvalidArgument)
+        self.assertEqual(client.detect(picture() * 0, camera=camera).rays.shape, (0, 3))
+        prism = glint.Camera((320, 240), k, [*[0] * 8, 0.01, 0, 0, 0])
+        self.assertGreater(np.abs(client.detect(picture(), camera=prism).rays - found.rays).max(), 1e-3)
+        with self.assertRaises(glint.InvalidArgument) as caught:
+            client.detect(picture(), camera=glint.Camera((320, 240), k, [*[0] * 8, 7, 0, 0, 0]))
+        self.assertEqual(caught.exception.field, "camera.thin_prism.s1")
+
     def test_range_of_grey(self):
         want = columns(client.detect(picture()))
         samples = ((picture().astype(np.uint32) * 4095 + 127) // 255).astype(np.uint16)
@@ -144,8 +166,10 @@ class InfoTest(unittest.TestCase):
         self.assertLessEqual(
             {"glint.v1.FeatureDetection/DetectStream", "glint.v1.FeatureMatching/Match"}, set(found.methods)
         )
-        self.assertEqual([type(b) for b in (found.has_cuda, found.has_map_directory)], [bool] * 2)
+        has = (found.has_cuda, found.has_map_directory, found.has_calibration_directory)
+        self.assertEqual([type(b) for b in has], [bool] * 3)
         self.assertFalse(found.has_map_directory)
+        self.assertFalse(found.has_calibration_directory)
         for field in dataclasses.fields(glint.ServerLimits):
             self.assertGreater(getattr(found.limits, field.name), 0, field.name)
 

@@ -203,6 +203,46 @@ class LocalizeTest(unittest.TestCase):
         with self.assertRaisesRegex(glint.InvalidArgument, "depth.unit: 0 is not in"):
             list(client.localize_stream([], camera, depth=glint.DepthCamera(unit=0)))
 
+    def test_raw_depth(self):
+        """Of a camera with unequal focal lengths, whose image is the wall's with every row twice; depths of its own
+        pixels, and of another camera beside it."""
+        raw = glint.Camera((WIDTH, 2 * HEIGHT), [[FOCAL, 0, 159.5], [0, 2 * FOCAL, 199.5], [0, 0, 1]])
+        other = glint.Camera((WIDTH, HEIGHT), [[FOCAL, 0, 159.5], [0, FOCAL, 99.5], [0, 0, 1]])
+        sensor, made = glint.DepthCamera(unit=0.0002), {"rectified_size": (WIDTH, HEIGHT), "focal_length": FOCAL}
+        for camera, rows in (
+            (glint.RgbdCamera(raw, **made), 2 * HEIGHT),
+            (glint.RgbdCamera(raw, depth_camera=other, T=[0.02, 0, 0], **made), HEIGHT),
+        ):
+            depth = np.full((rows, WIDTH), 20000, np.uint16)  # the wall at 4 m
+            items = [
+                glint.LocalizePair(np.repeat(left, 2, axis=0), time_ns=10**8 * (i + 1), depth=depth)
+                for i, (left, _) in enumerate(pairs())
+            ]
+            for result in client.localize_stream(items, camera, depth=sensor, **OPTIONS):
+                place = result.location
+                self.assertGreater(place.status, glint.LocationStatus.INITIALIZING)
+                np.testing.assert_allclose(place.position, (0.16 * result.frame_id, 0, 0), atol=0.02)
+                self.assertEqual((place.rectified.width, place.rectified.height), (WIDTH, HEIGHT))
+                self.assertEqual(place.rectified.focal_length, FOCAL)
+                np.testing.assert_allclose(place.rectified.rectified_from_left, np.eye(3), atol=1e-12)
+        with self.assertRaises(glint.InvalidArgument) as caught:
+            list(client.localize_stream([], glint.RgbdCamera(raw, baseline=-1), depth=sensor))
+        self.assertEqual(caught.exception.field, "raw_camera.baseline")
+
+    def test_masks_and_region(self):
+        """Where nothing may be found, nothing is; a pair's own mask is in place of the stream's."""
+        nowhere = np.zeros((HEIGHT, WIDTH), bool)
+        first, second = pairs(2)
+        items = [glint.LocalizePair(*first, time_ns=1), glint.LocalizePair(*second, time_ns=10**8, mask=~nowhere)]
+        blind, seen = client.localize_stream(items, CAMERA, mask=nowhere, **OPTIONS)
+        self.assertEqual((blind.location.keypoints, blind.location.located), (0, False))
+        self.assertGreater(seen.location.keypoints, 100)
+        (part,) = client.localize_stream([first], CAMERA, region=(0, 0, 40, 40), **OPTIONS)
+        self.assertLess(part.location.keypoints, seen.location.keypoints / 2)
+        (wrong,) = client.localize_stream([first], CAMERA, right_mask=nowhere[1:], **OPTIONS)
+        self.assertIsInstance(wrong.error, glint.InvalidArgument)
+        self.assertIn("right_mask", wrong.error.field)
+
     def test_requests_about_the_map(self):
         *_, pair, got = client.localize_stream([*timed(pairs(3)), glint.GetMap()], CAMERA, **OPTIONS)
         self.assertEqual((len(got.map.keyframe_ids), len(got.map.point_ids)), (got.map_keyframes, got.map_points))

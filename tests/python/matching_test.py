@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 
 import glint
-from support import Server, as_lists, columns, picture, rows, stereo_pair
+from support import Server, as_lists, columns, picture, pinhole_rays, rows, stereo_pair
 
 
 def setUpModule():
@@ -45,6 +45,22 @@ class MatchTest(unittest.TestCase):
         telling = [m for m in nearest(distances) if np.float32(two[m[0], 0]) < np.float32(0.9) * two[m[0], 1]]
         self.assertTrue(0 < len(telling) < 300)
         self.assertEqual(as_lists(client.match(query, train, ratio=0.9)), telling)
+
+    def test_rays_of_sides_that_are_images(self):
+        left, right = stereo_pair()
+        one, two = np.diag([300, 290, 1]), np.diag([250, 310, 1])
+        cameras = {"query_camera": glint.Camera((320, 240), one), "train_camera": glint.Camera((320, 240), two)}
+        plain, found = client.match(left, right), client.match(left, right, **cameras)
+        self.assertEqual(as_lists(found), as_lists(plain))
+        self.assertIsNone(plain.query_features.rays)
+        for features, matrix in ((found.query_features, one), (found.train_features, two)):
+            np.testing.assert_allclose(features.rays, pinhole_rays(features.points, matrix), atol=1e-7)
+        pairs = [(left, right), (client.detect(left), right), (left[:200], right)]
+        both, half, small = client.match_stream(pairs, **cameras)
+        self.assertEqual(both.matches.train_features.rays.tobytes(), found.train_features.rays.tobytes())
+        self.assertIsNone(half.matches.query_features.rays)
+        self.assertEqual(half.matches.train_features.rays.tobytes(), found.train_features.rays.tobytes())
+        self.assertIsInstance(small.error, glint.InvalidArgument)
 
     def test_images_features_and_arrays_agree(self):
         left, right = stereo_pair()

@@ -1,6 +1,8 @@
 """Stereo by glint.Client, both by glint.aio.Client, and pictures of the results, against a real server."""
 import asyncio
 import gc
+import pathlib
+import tempfile
 import unittest
 
 import numpy as np
@@ -15,14 +17,16 @@ except ImportError:
 
 
 def setUpModule():
-    global server, client
-    server = Server()
+    global server, client, calibrations
+    calibrations = tempfile.TemporaryDirectory()
+    server = Server(f"--calibration-directory={calibrations.name}")
     client = glint.Client(server.address)
 
 
 def tearDownModule():
     client.close()
     server.stop()
+    calibrations.cleanup()
 
 
 class StereoTest(unittest.TestCase):
@@ -84,7 +88,12 @@ class StereoTest(unittest.TestCase):
         np.testing.assert_allclose([camera.centre_x, camera.centre_y, camera.baseline], [159.5, 119.5, 0.2], atol=1e-6)
         np.testing.assert_allclose(camera.rectified_from_left, np.eye(3), atol=1e-9)
         turn = np.array([[np.cos(0.02), 0, np.sin(0.02)], [0, 1, 0], [-np.sin(0.02), 0, np.cos(0.02)]])
-        lenses = {None: [0.05, 0, 0, 0], "kannala-brandt": [0.01, 0, 0, 0], "double-sphere": [-0.2, 0.5]}
+        lenses = {
+            None: [0.05, 0, 0, 0],
+            "kannala-brandt": [0.01, 0, 0, 0],
+            "double-sphere": [-0.2, 0.5],
+            "thin-prism": [0.05, *[0] * 7, 0.01, 0, 0.01, 0, 0.01, -0.01],
+        }
         for model, lens in lenses.items():
             small = {"rectified_size": (160, 120), "max_field": 90}
             rig = glint.StereoRig((320, 240), k, lens, k, lens, turn, [-0.2, 0, 0.001], model, **small)
@@ -93,6 +102,80 @@ class StereoTest(unittest.TestCase):
             self.assertEqual((camera.width, camera.height), (160, 120))
             both_turned = camera.rectified_from_right @ turn @ camera.rectified_from_left.T
             np.testing.assert_allclose(both_turned, np.eye(3), atol=1e-9)
+
+    def test_a_rig_by_name(self):
+        """Of a file as Kalibr writes it."""
+        lens = """
+  camera_model: pinhole
+  distortion_coeffs: [0.05, 0.0, 0.0, 0.0]
+  distortion_model: radtan
+  intrinsics: [600.0, 600.0, 159.5, 119.5]
+  resolution: [320, 240]
+"""
+        place = """
+  T_cn_cnm1:
+  - [1.0, 0.0, 0.0, -0.2]
+  - [0.0, 1.0, 0.0, 0.0]
+  - [0.0, 0.0, 1.0, 0.0]
+  - [0.0, 0.0, 0.0, 1.0]"""
+        (pathlib.Path(calibrations.name) / "rig1.yaml").write_text(f"cam0:{lens}cam1:{place}{lens}", encoding="utf-8")
+        pair, k, small = stereo_pair(12), np.array([[600, 0, 159.5], [0, 600, 119.5], [0, 0, 1]]), {"max_field": 90}
+        bent = [0.05, 0, 0, 0]
+        (want,) = client.stereo_stream(
+            [pair], rig=glint.StereoRig((320, 240), k, bent, k, bent, np.eye(3), [-0.2, 0, 0], **small)
+        )
+        self.assertGreater(len(want.matches), 80)
+        for name in ("rig1", "rig1.yaml"):
+            (found,) = client.stereo_stream([pair], rig=glint.StereoRig(name=name, **small))
+            self.assertEqual(found.matches.disparity.tobytes(), want.matches.disparity.tobytes())
+            self.assertEqual(found.matches.rectified.focal_length, want.matches.rectified.focal_length)
+        with self.assertRaises(glint.NotFound) as caught:
+            list(client.stereo_stream([pair], rig=glint.StereoRig(name="rig2")))
+        self.assertEqual(caught.exception.field, "rig.name")
+
+    def test_masks_and_region(self):
+        """Keypoints of the pyramid's upper levels are up to 2 pixels beside what was asked of their level."""
+        left, right = stereo_pair(12)
+        half = np.zeros((240, 320), bool)
+        half[:, :160] = True
+
+        def inside(points):
+            x, y = points.T
+            return (x >= 38) & (x < 242) & (y >= 48) & (y < 172)
+
+        pairs = [(left, right), glint.StereoPair(left, right, mask=~half, right_mask=half)]
+        of_stream, of_pair = client.stereo_stream(pairs, mask=half, region=(40, 50, 200, 120))
+        where = of_stream.matches.left.points
+        self.assertGreater(len(where), 20)
+        self.assertTrue((inside(where) & (where[:, 0] < 162)).all())
+        where = of_pair.matches.left.points
+        self.assertGreater(len(where), 20)
+        self.assertTrue((inside(where) & (where[:, 0] >= 158)).all())
+        self.assertGreater(of_pair.matches.right_keypoints, 20)
+        self.assertTrue((of_pair.matches.right_x < 163).all())
+        (blind,) = client.stereo_stream([(left, right)], right_mask=half & ~half)
+        self.assertEqual((blind.matches.right_keypoints, len(blind.matches)), (0, 0))
+        self.assertGreater(len(blind.matches.left), 80)
+        (wrong,) = client.stereo_stream([glint.StereoPair(left, right, right_mask=half[1:])])
+        self.assertIsInstance(wrong.error, glint.InvalidArgument)
+        self.assertIn("right_mask", wrong.error.field)
+
+    def test_masks_of_raw_pairs_have_raw_pixels(self):
+        """The rectified images are a half as large."""
+        left, right = stereo_pair(12)
+        k = np.array([[600, 0, 159.5], [0, 600, 119.5], [0, 0, 1]])
+        small = {"rectified_size": (160, 120), "focal_length": 300}
+        rig = glint.StereoRig((320, 240), k, None, k, None, np.eye(3), [-0.2, 0, 0], **small)
+        half = np.zeros((240, 320), bool)
+        half[:, :160] = True
+        masked, whole = client.stereo_stream([glint.StereoPair(left, right, mask=half), (left, right)], rig=rig)
+
+        def raw_x(found):
+            return (found.left.x - found.rectified.centre_x) * 2 + 159.5
+
+        self.assertGreater(len(masked.matches.left), 20)
+        self.assertLess(raw_x(masked.matches).max(), 162)
+        self.assertGreater(raw_x(whole.matches).max(), 220)
 
     def test_rigs_that_cannot_be(self):
         k = np.array([[600, 0, 159.5], [0, 600, 119.5], [0, 0, 1]])
@@ -107,6 +190,7 @@ class StereoTest(unittest.TestCase):
             "rig.T": {"T": ["a", 0, 0]},
             "rig.size": {"size": 320},
             "rig.left.radial_tangential.p1": {"D1": [0, 0, 7, 0]},
+            "rig.right.thin_prism.tau_y": {"D2": [*[0] * 13, 0.7]},
             "rig.right_from_left": {"T": [-200, 0, 0]},
             "rig.rectify.max_field": {"max_field": 170},
         }.items():

@@ -112,6 +112,12 @@ def as_lists(matches):
     return list(zip(matches.query.tolist(), matches.train.tolist(), matches.distance.tolist()))
 
 
+def pinhole_rays(points, matrix):
+    """float32 (n, 3): what pixels see without a lens."""
+    rays = np.column_stack((points.astype(np.float64), np.ones(len(points)))) @ np.linalg.inv(matrix).T
+    return (rays / np.linalg.norm(rays, axis=1)[:, None]).astype(np.float32)
+
+
 def stereo_pair(disparity=12):
     wide = picture(3, 320 + disparity)
     return wide[:, :320], wide[:, disparity:]

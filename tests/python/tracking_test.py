@@ -10,7 +10,7 @@ import numpy as np
 import glint
 from glint import tracking_messages
 from glint.v1 import tracking_pb2
-from support import Server, picture
+from support import Server, picture, pinhole_rays
 
 try:
     import cv2
@@ -51,7 +51,7 @@ def response(count, kind="tracks"):
     one.id.extend(sorted(rng.integers(0, (1 << 64) - 1, count, np.uint64, endpoint=True).tolist()))
     one.age.extend(rng.integers(0, (1 << 31) - 1, count, endpoint=True).tolist())
     one.template_age.extend(rng.integers(0, (1 << 31) - 1, count, endpoint=True).tolist())
-    one.state.extend(rng.integers(1, 11, count, endpoint=True).tolist())
+    one.state.extend(rng.integers(1, 12, count, endpoint=True).tolist())
     for name in ("x", "y", "last_x", "last_y", "residual", "gain", "offset"):
         getattr(one, name).extend(rng.random(count, np.float32).tolist())
     getattr(message, kind).cameras.add(camera=7)
@@ -213,6 +213,46 @@ class TrackTest(unittest.TestCase):
         self.assertTrue((last.template_age[last.live] <= last.age[last.live]).all())
         self.assertGreater(last.template_age.max(), 1)
         self.assertEqual(len(list(client.track_stream(camera()))[-1].tracks.template_age), 0)
+
+    def test_masks_and_region(self):
+        half = np.zeros((240, 320), bool)
+        half[:, :160] = True
+        frames = camera()[:3]
+        frames[2] = glint.TrackFrame(frames[2], masks=~half)
+        first, second, last = (r.tracks for r in client.track_stream(frames, masks=half, region=(0, 40, 300, 160)))
+        self.assertGreater(len(first), 20)
+        x, y = first.points.T
+        self.assertTrue(((x < 162) & (y >= 38) & (y < 202)).all())
+        self.assertGreater(second.live.sum(), 10)
+        self.assertLess(second.x[second.live].max(), 162)
+        masked = last.state == glint.TrackState.MASKED
+        self.assertGreater(masked.sum(), 10)
+        self.assertTrue(np.isin(last.ids[masked], second.ids).all())
+        self.assertTrue((last.x[last.live] >= 158).all())
+        both = [(camera()[0], camera(4)[0])]
+        (result,) = client.track_stream(both, cameras=2, masks=(half, ~half))
+        one, two = result.cameras
+        self.assertTrue(len(one) and len(two) and (one.x < 162).all() and (two.x >= 158).all())
+        (wrong,) = client.track_stream([glint.TrackFrame(camera()[0], masks=[half, half])])
+        self.assertIsInstance(wrong.error, glint.InvalidArgument)
+
+    def test_rays(self):
+        one, two = np.diag([300, 290, 1]), np.diag([250, 310, 1])
+        lenses = [glint.Camera((320, 240), matrix) for matrix in (one, two)]
+        items = [(camera()[0], camera(4)[0]), glint.AddPoints([[50, 60.5]], camera=1), (camera()[1], camera(4)[1])]
+        results = list(client.track_stream(items, cameras=2, calibrations=lenses))
+        for result in results:
+            for tracks in result.cameras:
+                self.assertGreater(len(tracks), 0)
+                want = pinhole_rays(tracks.points, (one, two)[tracks.camera])
+                np.testing.assert_allclose(tracks.rays, want, atol=1e-7)
+        plain = list(client.track_stream(items, cameras=2))
+        self.assertIsNone(plain[0].cameras[0].rays)
+        self.assertEqual(plain[2].cameras[1].x.tobytes(), results[2].cameras[1].x.tobytes())
+        (small,) = client.track_stream([picture(2, 100, 80)], calibrations=lenses[0])
+        self.assertIsInstance(small.error, glint.InvalidArgument)
+        with self.assertRaises(glint.InvalidArgument):
+            list(client.track_stream([], cameras=2, calibrations=lenses[:1]))
 
     def test_points_of_the_client_alone(self):
         frames = camera()

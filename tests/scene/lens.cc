@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 #include "features/status_macros.h"
 #include "tests/scene/write_image.h"
 

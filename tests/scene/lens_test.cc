@@ -46,17 +46,23 @@ TEST(Lens, RefusesWhatAPinholeCannotSee) {
 }
 
 TEST(Lens, ItsCalibrationIsRead) {
-  const std::string folder = ::testing::TempDir() + "lens";
-  ASSERT_TRUE(WriteCalibration(Fisheye(200), /*stereo=*/true, 0.25, folder).ok());
-  const auto read = calibration::ReadCalibration({folder});
-  ASSERT_TRUE(read.ok()) << read.status();
-  ASSERT_EQ(read->rig.cameras.size(), 2u);
-  for (const RigCamera& camera : read->rig.cameras) {
-    EXPECT_EQ(camera.camera.model, CameraModel::kKannalaBrandt);
-    EXPECT_EQ(camera.camera.lens, Fisheye(200).lens);
+  glint::Camera prism = Fisheye(300);
+  prism.model = CameraModel::kThinPrism;
+  prism.lens = {-0.1, 0.01, 0, 0, 0, 0.1, 0, 0, 0.004, 0, -0.003, 0, 0.02, -0.01};
+  for (const glint::Camera& lens : {Fisheye(200), prism}) {
+    const std::string folder = ::testing::TempDir() + std::string(NameOf(lens.model));
+    ASSERT_TRUE(PinholeFor(lens).ok());
+    ASSERT_TRUE(WriteCalibration(lens, /*stereo=*/true, 0.25, folder).ok());
+    const auto read = calibration::ReadCalibration({folder});
+    ASSERT_TRUE(read.ok()) << read.status();
+    ASSERT_EQ(read->rig.cameras.size(), 2u);
+    for (const RigCamera& camera : read->rig.cameras) {
+      EXPECT_EQ(camera.camera.model, lens.model);
+      EXPECT_EQ(camera.camera.lens, lens.lens);
+    }
+    const RigidTransform pose = read->rig.cameras[0].rig_from_camera.Inverse() * read->rig.cameras[1].rig_from_camera;
+    EXPECT_NEAR(pose.translation.x(), 0.25, 1e-12);
   }
-  const RigidTransform pose = read->rig.cameras[0].rig_from_camera.Inverse() * read->rig.cameras[1].rig_from_camera;
-  EXPECT_NEAR(pose.translation.x(), 0.25, 1e-12);
 }
 
 }  // namespace

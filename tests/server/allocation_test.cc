@@ -99,11 +99,24 @@ void* aligned_alloc(size_t alignment, size_t bytes) {
 namespace glint::testing {
 namespace {
 
+void SetCamera(int width, int height, v1::Camera* camera) {
+  camera->set_width(static_cast<uint32_t>(width));
+  camera->set_height(static_cast<uint32_t>(height));
+  camera->set_fx(width);
+  camera->set_fy(width);
+  camera->set_cx(width / 2.0);
+  camera->set_cy(height / 2.0);
+  camera->mutable_radial_tangential()->set_k1(-0.1);
+}
+
 // The frames of one stream, one after the other.
 class Frames {
  public:
-  Frames(v1::FeatureDetection::Stub* stub, int width, int height) : stream_(stub) {
-    stream_.Write(OptionsMessage());
+  Frames(v1::FeatureDetection::Stub* stub, int width, int height, bool has_camera = false)
+      : stream_(stub), has_camera_(has_camera) {
+    v1::DetectStreamRequest options = OptionsMessage();
+    if (has_camera) SetCamera(width, height, options.mutable_options()->mutable_camera());
+    stream_.Write(options);
     message_ = FrameMessage(0, width, height);
     const Image image = Noise({width, height}, 1);
     std::string* const pixels = message_.mutable_frame()->mutable_image()->mutable_raw()->mutable_data();
@@ -119,11 +132,13 @@ class Frames {
       const v1::DetectStreamResponse reply = stream_.Read();
       ASSERT_EQ(reply.status().code(), 0) << reply.status().message();
       ASSERT_GT(reply.features().x_size(), 0);
+      ASSERT_EQ(reply.features().ray_x_size(), has_camera_ ? reply.features().x_size() : 0);
     }
   }
 
  private:
   TestStream stream_;
+  const bool has_camera_;
   v1::DetectStreamRequest message_;
   uint64_t id_ = 0;
 };
@@ -164,15 +179,7 @@ class Pairs {
 
  private:
   static void SetRig(int width, int height, v1::StereoRig* rig) {
-    for (v1::Camera* const camera : {rig->mutable_left(), rig->mutable_right()}) {
-      camera->set_width(static_cast<uint32_t>(width));
-      camera->set_height(static_cast<uint32_t>(height));
-      camera->set_fx(width);
-      camera->set_fy(width);
-      camera->set_cx(width / 2.0);
-      camera->set_cy(height / 2.0);
-      camera->mutable_radial_tangential()->set_k1(-0.1);
-    }
+    for (v1::Camera* const camera : {rig->mutable_left(), rig->mutable_right()}) SetCamera(width, height, camera);
     rig->mutable_right_from_left()->set_x(-0.1);
   }
 
@@ -209,19 +216,21 @@ class AllocationTest : public ::testing::Test {
 TEST_F(AllocationTest, AFrameTakesNoMemoryOfOurs) {
   constexpr int kFrames = 100;
   Frames small(server_.stub(), 640, 480), large(server_.stub(), 1280, 720);
+  Frames with_rays(server_.stub(), 640, 480, true);
   const auto run = [&](int count) {
     for (int i = 0; i < count; i += 10) {
       small.Run(10);
       large.Run(10);
+      with_rays.Run(10);
     }
   };
   run(kFrames / 2);
   CountDuring([&] { run(kFrames); });
-  EXPECT_EQ(counts.ours, 0) << "of " << 2 * kFrames << " frames; the first one's stack follows";
+  EXPECT_EQ(counts.ours, 0) << "of " << 3 * kFrames << " frames; the first one's stack follows";
   if (counts.ours > 0) backtrace_symbols_fd(counts.first_of_ours, counts.depth, 2);
   EXPECT_GT(counts.all, 0);  // gRPC's: the test sees allocations at all
   // Nobody puts a frame together: the largest piece is a part of what the socket had.
-  std::cout << "per frame " << counts.all / (2.0 * kFrames) << " allocations of gRPC, the largest of " << counts.largest
+  std::cout << "per frame " << counts.all / (3.0 * kFrames) << " allocations of gRPC, the largest of " << counts.largest
             << " bytes\n";
 }
 

@@ -87,6 +87,7 @@ TEST(FlagsTest, EveryFlagArrives) {
                              "--small-call-timeout=750ms",
                              "--max-watchers=14",
                              "--reflection=loopback",
+                             "--calibration-directory=/",
                              "--drain-timeout=1.5s",
                              "--log-format=json"});
   ASSERT_TRUE(parsed.ok()) << parsed.status();
@@ -116,6 +117,7 @@ TEST(FlagsTest, EveryFlagArrives) {
   EXPECT_EQ(o.small_call_timeout, absl::Milliseconds(750));
   EXPECT_EQ(o.max_watchers, 14);
   EXPECT_EQ(o.reflection, Reflection::kLoopback);
+  EXPECT_EQ(o.calibration_directory, "/");
   EXPECT_EQ(o.drain_timeout, absl::Milliseconds(1500));
   EXPECT_EQ(o.log_format, LogFormat::kJson);
 }
@@ -144,6 +146,8 @@ TEST(FlagsTest, BadValuesAreNamed) {
             "max-pending-bytes: 2000 is not in 2001..9223372036854775807");
   EXPECT_EQ(ErrorOf({"--max-map-bytes=16777215"}), "max-map-bytes: 16777215 is not in 16777216..1099511627776");
   EXPECT_EQ(ErrorOf({"--max-rectification-bytes=-1"}), "max-rectification-bytes: -1 is not in 0..1099511627776");
+  EXPECT_EQ(ErrorOf({"--calibration-directory=/none/such"}),
+            "calibration-directory: \"/none/such\" is no directory that can be read");
   EXPECT_EQ(ErrorOf({"--memory-limit=1"}), "memory-limit: 1 is not in 67108864..9223372036854775807");
   EXPECT_EQ(ErrorOf({"--devices=0,x"}), "devices: \"0,x\" is neither all nor numbers like 0,1");
   EXPECT_EQ(ErrorOf({"--devices=-1"}), "devices: -1 is not in 0..1023");

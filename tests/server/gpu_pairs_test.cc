@@ -49,12 +49,12 @@ class GpuPairs : public ::testing::Test {
                         const ImageView& right) {
     StereoPairResult expected;
     StageTimes times;
-    ASSERT_TRUE(cpu_->lanes[0]->RunStereo(detector, stereo, left, right, &expected, &times).ok());
+    ASSERT_TRUE(cpu_->lanes[0]->RunStereo(detector, stereo, {left, right}, &expected, &times).ok());
     const Rows rows[2] = {Rows(left), Rows(right)};
     for (const bool copies : {false, true}) {
       StereoPairResult actual;
-      const absl::Status status = copies ? gpu().RunStereo(detector, stereo, &rows[0], &rows[1], &actual, &times)
-                                         : gpu().RunStereo(detector, stereo, left, right, &actual, &times);
+      const absl::Status status = copies ? gpu().RunStereo(detector, stereo, {&rows[0], &rows[1]}, &actual, &times)
+                                         : gpu().RunStereo(detector, stereo, {left, right}, &actual, &times);
       ASSERT_TRUE(status.ok()) << status;
       EXPECT_TRUE(SameFeatures(expected.left, actual.left));
       EXPECT_TRUE(SameFeatures(expected.right, actual.right));
@@ -86,7 +86,7 @@ TEST_F(GpuPairs, OfEveryPresetAndShapeAreThoseOfTheCpu) {
       const absl::Status of_image = gpu().Run(detector, left, {}, &features, &times);
       if (absl::IsUnimplemented(of_image)) {
         StereoPairResult found;
-        EXPECT_EQ(gpu().RunStereo(detector, {}, left, right, &found, &times), of_image);
+        EXPECT_EQ(gpu().RunStereo(detector, {}, {left, right}, &found, &times), of_image);
         continue;
       }
       for (const StereoOptions& stereo : StereoOptionsToTry()) ExpectAsOnTheCpu(detector, stereo, left, right);

@@ -49,10 +49,10 @@ class FailingLane final : public Lane {
     if (Fails(Step::kOne)) return Failure();
     return lane_->Run(options, image, mask, features, times);
   }
-  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                         const Pixels& right, StereoPairResult* found, StageTimes* times) override {
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const PixelPair& pair,
+                         StereoPairResult* found, StageTimes* times) override {
     if (Fails(Step::kStereo)) return Failure();
-    return lane_->RunStereo(options, stereo, left, right, found, times);
+    return lane_->RunStereo(options, stereo, pair, found, times);
   }
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
     if (Fails(Step::kMatch)) return Failure();
@@ -124,10 +124,10 @@ TEST(LaneFrontEnd, IsTheCpusOnWhicheverLane) {
     SCOPED_TRACE(i);
     on_lanes.Begin(lanes[i % lanes.size()].get());
     slam::StereoFrame a;
-    ASSERT_TRUE(expected.Find(pairs[i].left, pairs[i].right, &a).ok());
+    ASSERT_TRUE(expected.Find({pairs[i].left, pairs[i].right}, &a).ok());
     for (LaneFrontEnd* actual : {&on_lanes, &on_its_own}) {
       slam::StereoFrame b;
-      ASSERT_TRUE(actual->Find(pairs[i].left, pairs[i].right, &b).ok());
+      ASSERT_TRUE(actual->Find({pairs[i].left, pairs[i].right}, &b).ok());
       ExpectSame(a, b);
       EXPECT_GT(actual->stages().detect_ns, 0);
       EXPECT_GT(actual->match_ns(), 0);
@@ -147,16 +147,20 @@ TEST(LaneFrontEnd, IsTheCpusForOneImage) {
   lanes.push_back(std::move(CpuLanes(1, 3).front()));
   CpuFrontEnd expected(detector, 2);
   LaneFrontEnd actual(detector);
+  Image some = Flat(kShape, 255);  // a mask, of some of them
+  for (int y = 0; y < 20; ++y) std::fill_n(some.row(y), kShape.width, uint8_t{0});
   for (size_t i = 0; i < pairs.size(); ++i) {
     SCOPED_TRACE(i);
     actual.Begin(lanes[i % lanes.size()].get());
     slam::StereoFrame a, b;
     if (i == 2) {
-      ASSERT_TRUE(expected.Find(pairs[i].left, pairs[i].right, &a).ok());
-      ASSERT_TRUE(actual.Find(pairs[i].left, pairs[i].right, &b).ok());
+      const ImagePair pair{pairs[i].left, pairs[i].right, some, some};
+      ASSERT_TRUE(expected.Find(pair, &a).ok());
+      ASSERT_TRUE(actual.Find(pair, &b).ok());
     } else {
-      ASSERT_TRUE(expected.FindOne(pairs[i].left, &a).ok());
-      ASSERT_TRUE(actual.FindOne(pairs[i].left, &b).ok());
+      const ImageView mask = i == 3 ? some.view() : ImageView();
+      ASSERT_TRUE(expected.FindOne(pairs[i].left, mask, &a).ok());
+      ASSERT_TRUE(actual.FindOne(pairs[i].left, mask, &b).ok());
       EXPECT_EQ(b.is_stereo, std::vector<uint8_t>(b.left.count(), 0));
     }
     EXPECT_GT(b.left.count(), 100u);
@@ -177,8 +181,8 @@ TEST(LaneFrontEnd, RefusesWhatIsNoImage) {
   ImageView narrow = image;
   narrow.stride = kShape.width - 1;
   slam::StereoFrame frame;
-  EXPECT_EQ(front_end.Find(image, {}, &frame).message(), "image: has no pixels");
-  EXPECT_EQ(front_end.FindOne(narrow, &frame).message(), "image.stride: 319 is less than the row of 320 bytes");
+  EXPECT_EQ(front_end.Find({image, {}}, &frame).message(), "image: has no pixels");
+  EXPECT_EQ(front_end.FindOne(narrow, {}, &frame).message(), "image.stride: 319 is less than the row of 320 bytes");
 }
 
 // Whatever fails, and whenever: the pair is answered with the error, and pairs after it are located.

@@ -143,7 +143,7 @@ TEST(CpuLaneTest, AsksItsCheckpoint) {
   const auto pair = [&] {
     StereoPairResult found;
     StageTimes times;
-    return lane->RunStereo(detector, {}, image, image, &found, &times);
+    return lane->RunStereo(detector, {}, {image, image}, &found, &times);
   };
   for (const std::function<absl::Status()>& work : {std::function<absl::Status()>(match), {both}, {pair}}) {
     std::atomic<int> asked{0};

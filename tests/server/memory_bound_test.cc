@@ -106,6 +106,20 @@ TEST(MemoryBoundTest, CountsTheTablesOfRawImages) {
   EXPECT_EQ(ComputeMemoryBound(options, 1).total() - without, 12345678);
 }
 
+// Two images of half as many keypoints, of five floats, an octave, 32 bytes and a ray, each query with eight matches of
+// two indices and a distance. Indices below 2^14 have two bytes.
+TEST(MemoryBoundTest, CountsTheLongestReplies) {
+  EXPECT_EQ(ReplyBytesPerFeature(16384), 5 * 4 + 1 + 32 + 3 * 4 + 8 * (2 + 2 + 2) / 2);
+  EXPECT_EQ(ReplyBytesPerFeature(65536), 5 * 4 + 1 + 32 + 3 * 4 + 8 * (3 + 3 + 2) / 2);
+  ServerOptions options;
+  options.max_features = 1000;
+  options.max_detect_calls = 3;
+  options.max_sessions = 5;
+  options.max_in_flight = 7;
+  EXPECT_EQ(ComputeMemoryBound(options, 1).detect_replies, 3 * 1000 * 89);
+  EXPECT_EQ(ComputeMemoryBound(options, 1).replies, 5 * 7 * 1000 * 89);
+}
+
 // On machines of up to four processors, and the two lanes that a GPU has there.
 TEST(MemoryBoundTest, OfTheDefaultsIsBelowFourGibibytes) {
   const ServerOptions defaults;

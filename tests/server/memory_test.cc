@@ -14,6 +14,7 @@
 #include "glint/v1/tracking.grpc.pb.h"
 #include "server/memory/memory_bound.h"
 #include "tests/server/harness.h"
+#include "tests/support/images.h"
 
 namespace glint::testing {
 namespace {
@@ -36,11 +37,12 @@ Image Noise(int width, int height) {
   return image;
 }
 
-// What a lane takes of one picture, then of a pair of as many pixels and keypoints, then of a match of as many
+// What a lane takes of one picture, then of a masked pair of as many pixels and keypoints, then of a match of as many
 // descriptors: all of it is within the lane's share, which also has room for decoding.
 void ExpectWithinShare(int threads) {
   const Image image = Noise(1920, 1080);
   const ImageView halves[2] = {{image.row(0), 1920, 540, image.stride()}, {image.row(540), 1920, 540, image.stride()}};
+  const Image mask = Flat({1920, 540}, 255);
   const auto pixels = static_cast<int64_t>(image.shape().pixels());
   ServerOptions options;
   options.lanes.backend = Backend::kCpu;
@@ -68,7 +70,7 @@ void ExpectWithinShare(int threads) {
     const int64_t of_frame = BytesInUse() - before;
     detector.max_features /= 2;
     StereoPairResult found;
-    ASSERT_TRUE(lane.RunStereo(detector, {}, halves[0], halves[1], &found, &times).ok());
+    ASSERT_TRUE(lane.RunStereo(detector, {}, {halves[0], halves[1], mask, mask}, &found, &times).ok());
     EXPECT_GT(found.right.count(), 5000u);
     const int64_t of_pair = BytesInUse() - before - of_frame;
     MatchOptions nearest;

@@ -26,6 +26,7 @@
 #include "tests/server/harness.h"
 #include "tests/server/localize_client.h"
 #include "tests/server/localize_pairs.h"
+#include "tests/server/raw_wall.h"
 #include "tests/support/images.h"
 
 namespace glint::testing {
@@ -35,7 +36,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr Shape kRaw = {320, 200};
-constexpr double kWallMetres = 4, kTexelsPerMetre = 50, kStepMetres = 0.16;
+constexpr double kStepMetres = 0.16;
 
 // Two lenses that bend a wide field inwards, turned to each other by a degree or so; the right camera is a bit lower.
 StereoRig Rig() {
@@ -73,31 +74,6 @@ v1::StereoRig RigProto() {
   transform->set_y(rig.right_from_left.translation.y());
   transform->set_z(rig.right_from_left.translation.z());
   return proto;
-}
-
-// What `camera` sees of a wall that stands 4 m before the left camera's start.
-Image Seen(const Camera& camera, const RigidTransform& world_from_camera) {
-  static const Image wall = Texture({1200, 800}, 5);
-  Image image(camera.image.width, camera.image.height);
-  for (int y = 0; y < image.height(); ++y) {
-    for (int x = 0; x < image.width(); ++x) {
-      Eigen::Vector3d ray;
-      image.row(y)[x] = 0;
-      if (!Unproject(camera, Eigen::Vector2d(x, y), &ray)) continue;
-      ray = world_from_camera.rotation * ray;
-      const Eigen::Vector3d& from = world_from_camera.translation;
-      const Eigen::Vector3d at = from + ray * ((kWallMetres - from.z()) / ray.z());
-      const double u = at.x() * kTexelsPerMetre + wall.width() / 2.0,
-                   v = at.y() * kTexelsPerMetre + wall.height() / 2.0;
-      const int left = static_cast<int>(u), top = static_cast<int>(v);
-      if (!(left >= 0 && top >= 0 && left + 1 < wall.width() && top + 1 < wall.height())) continue;
-      const double a = u - left, b = v - top;
-      const uint8_t *const above = wall.row(top) + left, *const below = wall.row(top + 1) + left;
-      image.row(y)[x] = static_cast<uint8_t>((1 - b) * ((1 - a) * above[0] + a * above[1]) +
-                                             b * ((1 - a) * below[0] + a * below[1]) + 0.5);
-    }
-  }
-  return image;
 }
 
 // After `steps` along the wall.
@@ -376,11 +352,11 @@ TEST_F(RawPairsTest, RigsThatCannotBeAreRefusedByField) {
        with([](auto* rig) { rig->mutable_right()->mutable_double_sphere()->set_alpha(2); })},
       {"rig.right_from_left.rotation: 8 elements are not the 9 of a 3x3 matrix",
        with([](auto* rig) { rig->mutable_right_from_left()->mutable_rotation()->RemoveLast(); })},
-      {"rig.right_from_left.rotation: is no rotation",
+      {"rig.right_from_left.rotation: is no rotation: its product",
        with([](auto* rig) { rig->mutable_right_from_left()->set_rotation(0, 1.1); })},
       {"rig.right_from_left.rotation: is no rotation",
        with([&](auto* rig) { rig->mutable_right_from_left()->set_rotation(4, nan); })},
-      {"rig.right_from_left.rotation: is a reflection", with([](auto* rig) {
+      {"rig.right_from_left.rotation: is a mirror, not a rotation: ", with([](auto* rig) {
          for (double& value : *rig->mutable_right_from_left()->mutable_rotation()) value = -value;
        })},
       {"rig.right_from_left.x: nan is not in -1000..1000",
@@ -475,7 +451,9 @@ TEST(StereoRigWire, IsTheSameOnBothSides) {
       {CameraModel::kDoubleSphere, {-0.2, 0.55}},
       {CameraModel::kEucm, {0.6, 1.1}},
       {CameraModel::kFov, {0.9}},
-      {CameraModel::kOmni, {0.8, -0.1, 0.01, 0.001, -0.002}}};
+      {CameraModel::kOmni, {0.8, -0.1, 0.01, 0.001, -0.002}},
+      {CameraModel::kThinPrism,
+       {0.1, 0.01, 0.001, -0.002, 0.003, 0.15, 0.02, 0.004, 0.001, -0.0002, 0.0003, -0.0004, 0.01, -0.02}}};
   ASSERT_EQ(lenses.size(), size_t{kCameraModels});
   Rectifications rectifications(int64_t{1} << 30);
   for (const auto& [model, coefficients] : lenses) {

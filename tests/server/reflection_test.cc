@@ -78,9 +78,9 @@ std::vector<std::string> FileNames(const std::string& content) {
 }
 
 TEST(ReflectionAnswers, AFileComesWithAllThatItImports) {
-  const auto all = ::testing::UnorderedElementsAre("glint/v1/feature_detection.proto", "glint/v1/envelope.proto",
-                                                   "google/protobuf/any.proto", "glint/v1/features.proto",
-                                                   "glint/v1/image.proto", "glint/v1/options.proto");
+  const auto all = ::testing::UnorderedElementsAre(
+      "glint/v1/feature_detection.proto", "glint/v1/calibration.proto", "glint/v1/envelope.proto",
+      "google/protobuf/any.proto", "glint/v1/features.proto", "glint/v1/image.proto", "glint/v1/options.proto");
   EXPECT_THAT(FileNames(Ask(kFileOfSymbol, "glint.v1.FeatureDetection", kFiles)), all);
   EXPECT_THAT(FileNames(Ask(kFileOfSymbol, "glint.v1.FeatureDetection.DetectStream", kFiles)), all);
   EXPECT_THAT(FileNames(Ask(kFileByName, "glint/v1/feature_detection.proto", kFiles)), all);

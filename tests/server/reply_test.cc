@@ -5,8 +5,10 @@
 
 #include "glint/v1/envelope.pb.h"
 #include "glint/v1/feature_detection.pb.h"
+#include "glint/v1/tracking.pb.h"
 #include "server/operations/detect/detect_reply.h"
 #include "server/wire/envelope_reply.h"
+#include "server/wire/reply_writer.h"
 #include "tests/support/random.h"
 
 namespace glint {
@@ -26,7 +28,15 @@ Features RandomFeatures(int count, int descriptor_bytes, testing::Random* random
   return features;
 }
 
-void Fill(const Features& features, v1::ImageFeatures* proto) {
+Rays RandomRays(int count, testing::Random* random) {
+  Rays rays;
+  for (auto* floats : {&rays.x, &rays.y, &rays.z}) {
+    for (int i = 0; i < count; ++i) floats->push_back(random->Uniform(-1.0f, 1.0f));
+  }
+  return rays;
+}
+
+void Fill(const Features& features, const Rays& rays, v1::ImageFeatures* proto) {
   proto->mutable_x()->Add(features.x.begin(), features.x.end());
   proto->mutable_y()->Add(features.y.begin(), features.y.end());
   proto->mutable_size()->Add(features.size.begin(), features.size.end());
@@ -36,6 +46,9 @@ void Fill(const Features& features, v1::ImageFeatures* proto) {
   proto->set_descriptors(features.descriptors.data(), features.descriptors.size());
   proto->set_descriptor_bytes(features.descriptor_bytes);
   proto->set_truncated(features.truncated);
+  proto->mutable_ray_x()->Add(rays.x.begin(), rays.x.end());
+  proto->mutable_ray_y()->Add(rays.y.begin(), rays.y.end());
+  proto->mutable_ray_z()->Add(rays.z.begin(), rays.z.end());
 }
 
 std::string Bytes(const grpc::Slice& slice) {
@@ -50,13 +63,31 @@ TEST(Reply, IsWhatTheGeneratedClassesWrite) {
         const Features features = RandomFeatures(count, descriptor_bytes, &random);
         v1::DetectStreamResponse stream;
         stream.set_frame_id(id);
-        Fill(features, stream.mutable_features());
+        Fill(features, Rays(), stream.mutable_features());
         EXPECT_TRUE(Bytes(SerializeDetectReply(id, features, {})) == stream.SerializeAsString()) << count << " " << id;
         v1::DetectResponse single;
-        Fill(features, single.mutable_features());
-        EXPECT_TRUE(Bytes(SerializeDetectReply(0, features, {})) == single.SerializeAsString()) << count;
+        const Rays rays = RandomRays(count, &random);
+        Fill(features, rays, single.mutable_features());
+        EXPECT_TRUE(Bytes(SerializeDetectReply(0, features, {}, &rays)) == single.SerializeAsString()) << count;
       }
     }
+  }
+}
+
+// Those of tracks have numbers of two bytes' tags.
+TEST(Reply, RaysOfTracksAreWhatTheGeneratedClassesWrite) {
+  testing::Random random(4);
+  for (const int count : {0, 1, 31, 32, 5000}) {
+    const Rays rays = RandomRays(count, &random);
+    v1::CameraTracks tracks;
+    tracks.mutable_ray_x()->Add(rays.x.begin(), rays.x.end());
+    tracks.mutable_ray_y()->Add(rays.y.begin(), rays.y.end());
+    tracks.mutable_ray_z()->Add(rays.z.begin(), rays.z.end());
+    const reply::RaysWriter writer(v1::CameraTracks::kRayXFieldNumber, &rays);
+    std::string written(writer.size(), '\0');
+    reply::Writer out(reinterpret_cast<uint8_t*>(written.data()));
+    writer.Write(&out);
+    EXPECT_TRUE(written == tracks.SerializeAsString()) << count;
   }
 }
 
@@ -71,7 +102,7 @@ TEST(Reply, TimingsFollow) {
 }
 
 // A field added to the message has to be written above, too.
-TEST(Reply, KnowsEveryField) { EXPECT_EQ(v1::ImageFeatures::descriptor()->field_count(), 9); }
+TEST(Reply, KnowsEveryField) { EXPECT_EQ(v1::ImageFeatures::descriptor()->field_count(), 12); }
 
 }  // namespace
 }  // namespace glint

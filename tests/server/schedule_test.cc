@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/operations/detect/stream_mask.h"
+#include "server/pixels/stream_mask.h"
 #include "server/schedule/frame_queue.h"
 #include "server/schedule/lane_context.h"
 #include "server/schedule/lane_threads.h"

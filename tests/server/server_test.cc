@@ -185,6 +185,7 @@ TEST(ServerTest, SaysWhatItIs) {
   EXPECT_THAT(info.methods(), ElementsAreArray(methods));
   EXPECT_THAT(info.methods(), Contains("glint.v1.FeatureDetection/DetectStream"));
   EXPECT_FALSE(info.has_map_directory());
+  EXPECT_FALSE(info.has_calibration_directory());
   EXPECT_EQ(info.usable_processors(), FindUsableProcessors().share);
   EXPECT_EQ(info.processors_source(), FindUsableProcessors().source);
   EXPECT_EQ(info.usable_memory_bytes(), FindUsableMemory().bytes);
@@ -218,6 +219,7 @@ TEST(ServerTest, SaysItsLimits) {
   options.stream_idle_timeout = absl::Seconds(77);
   options.shared_memory = {true, 1 << 22, 9};
   options.map_directory = ::testing::TempDir();
+  options.calibration_directory = ::testing::TempDir();
   TestServer server(options, &control);
   v1::GetServerInfoResponse info;
   grpc::ClientContext context;
@@ -246,6 +248,7 @@ TEST(ServerTest, SaysItsLimits) {
   EXPECT_EQ(limits.max_shared_memory_bytes(), 1 << 22);
   EXPECT_EQ(limits.max_shared_memory_regions(), 9);
   EXPECT_TRUE(info.has_map_directory());
+  EXPECT_TRUE(info.has_calibration_directory());
   // A limit that is added has to be compared above.
   EXPECT_EQ(v1::ServerLimits::descriptor()->field_count(), 22);
 }

@@ -64,10 +64,10 @@ class StarvedLane final : public Lane {
     const Starve starve;
     return lane_->Run(options, image, mask, features, times);
   }
-  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                         const Pixels& right, StereoPairResult* found, StageTimes* times) override {
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const PixelPair& pair,
+                         StereoPairResult* found, StageTimes* times) override {
     const Starve starve;
-    return lane_->RunStereo(options, stereo, left, right, found, times);
+    return lane_->RunStereo(options, stereo, pair, found, times);
   }
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
     const Starve starve;

@@ -71,6 +71,16 @@ TEST_F(TrackParser, MergesAFrameWithAFrame) {
   EXPECT_THAT(predictions.of[2].ids, ElementsAre(20));
 }
 
+TEST_F(TrackParser, KeepsAMaskOfEachCamera) {
+  for (uint32_t i = 0; i < 10; ++i) first_.mutable_frame()->add_masks()->mutable_raw()->set_width(100 + i);
+  ASSERT_TRUE(Takes(Together(first_, second_)));
+  EXPECT_EQ(wire_.images, 3u);
+  EXPECT_EQ(wire_.masks, 10u);
+  for (uint32_t i = 0; i < kMaxTrackCameras; ++i) EXPECT_EQ(wire_.mask[i].width, 100 + i);
+  ASSERT_TRUE(Takes(Together(first_, reset_, second_)));
+  EXPECT_EQ(wire_.masks, 0u);
+}
+
 TEST_F(TrackParser, TakesTheLastMember) {
   first_ = FrameOf(9, 100, 10);  // more predictions than there may be cameras
   first_.mutable_frame()->set_frame_id(7);

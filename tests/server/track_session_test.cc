@@ -66,7 +66,7 @@ class FakeBackend : public TrackBackend {
     std::vector<std::pair<int, int>> at;
     for (int y = 4; y < image.height; y += 8) {
       for (int x = 4; x < image.width; x += 8) {
-        if (mask.empty() || mask.at(x, y) != 0) at.emplace_back(x, y);
+        if (ignores_mask || mask.empty() || mask.at(x, y) != 0) at.emplace_back(x, y);
       }
     }
     features->Resize(at.size(), 0);
@@ -84,6 +84,7 @@ class FakeBackend : public TrackBackend {
   }
 
   std::array<bool, kMaxTrackCameras> has_last = {};
+  bool ignores_mask = false;  // as coarser levels of a pyramid may
   float step = 0;
   int follows = 0, detections = 0;
   std::string calls;                           // f: FinishFollow(), D: StartDetect(), d: FinishDetect()
@@ -110,7 +111,9 @@ class TrackSessionTest : public ::testing::Test {
     image_.Resize(shape);
     if (absl::Status s = session_.Begin(time_ns, detect, predictions, &scratch_); !s.ok()) return s;
     for (int c = 0; c < session_.options().cameras; ++c) {
-      if (absl::Status s = session_.Start(c, image_, &backend_, &scratch_, &found_[c]); !s.ok()) return s;
+      if (absl::Status s = session_.Start(c, image_, &backend_, &scratch_, &found_[c], mask_); !s.ok()) {
+        return s;
+      }
     }
     for (int c = 0; c < session_.options().cameras; ++c) {
       if (absl::Status s = session_.Finish(c, &backend_, &scratch_, &found_[c]); !s.ok()) return s;
@@ -124,7 +127,17 @@ class TrackSessionTest : public ::testing::Test {
   TrackSession session_;
   FakeBackend backend_;
   TrackScratch scratch_;
-  Image image_;
+  // Allows what is to the left of column `end`.
+  void AllowBefore(int end) {
+    allowed_.Resize(kShape);
+    for (int y = 0; y < kShape.height; ++y) {
+      for (int x = 0; x < kShape.width; ++x) allowed_.row(y)[x] = x < end ? 255 : 0;
+    }
+    mask_ = allowed_;
+  }
+
+  Image image_, allowed_;
+  ImageView mask_;  // of each frame
   CameraTracks found_[kMaxTrackCameras];
   const CameraTracks& tracks_ = found_[0];
 };
@@ -225,6 +238,69 @@ TEST_F(Masked, TheDetectorWaitsForWhatIsOccupied) {
   ASSERT_TRUE(Frame().ok());
   ASSERT_TRUE(Frame(0, true).ok());
   EXPECT_EQ(backend_.calls, "DdffDd");
+}
+
+TEST_F(Masked, TheDetectorLooksInEmptyCellsWhereTheMaskAllows) {
+  AllowBefore(64);  // two of the five columns of cells
+  ASSERT_TRUE(Frame().ok());
+  EXPECT_EQ(session_.live(), 6u);
+  ASSERT_TRUE(Frame(0, true).ok());  // the first column is the second now, which has left
+  EXPECT_EQ(session_.live(), 6u);
+  for (size_t i = 0; i < tracks_.count(); ++i) {
+    EXPECT_EQ(tracks_.state[i], i < 3 ? TrackState::kMasked : TrackState::kTracked) << i;
+    EXPECT_EQ(tracks_.x[i], i < 3 || (i >= 3 && i < 6) ? 52 : 20) << i;
+  }
+}
+
+TEST_F(TrackSessionTest, TracksBeginWhereTheMaskAllows) {
+  for (const bool ignores : {false, true}) {
+    backend_.ignores_mask = ignores;
+    AllowBefore(0);
+    for (int x = 25; x < kShape.width; x += 32) {
+      for (int y = 0; y < kShape.height; ++y) std::fill_n(allowed_.row(y) + x, 7, uint8_t{255});
+    }
+    ASSERT_TRUE(Frame().ok());
+    ASSERT_EQ(session_.live(), 15u);  // in each cell there is such a point, though not its best
+    for (const float x : tracks_.x) EXPECT_EQ(static_cast<int>(x) % 32, 28);
+    session_.ResetAll(found_);
+  }
+}
+
+TEST_F(TrackSessionTest, ATrackEndsWhereItsNearestPixelIsMasked) {
+  AllowBefore(150);
+  ASSERT_TRUE(Frame().ok());
+  EXPECT_EQ(tracks_.x[0], 148);
+  backend_.step = 1.25f;
+  ASSERT_TRUE(Frame().ok());
+  EXPECT_EQ(tracks_.state[0], TrackState::kTracked);  // at 149.25
+  ASSERT_TRUE(Frame().ok());
+  ASSERT_EQ(tracks_.count(), 15u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(tracks_.state[i], TrackState::kMasked);
+    EXPECT_EQ(tracks_.age[i], 1u);
+    EXPECT_EQ(tracks_.x[i], 149.25f);
+    EXPECT_EQ(tracks_.last_x[i], 149.25f);
+    EXPECT_EQ(tracks_.residual[i], 2);
+  }
+  EXPECT_EQ(tracks_.state[3], TrackState::kTracked);
+  EXPECT_EQ(session_.live(), 12u);
+  mask_ = {};  // of this frame: they stay ended, and everything is allowed
+  backend_.step = 40;
+  ASSERT_TRUE(Frame().ok());
+  EXPECT_EQ(tracks_.count(), 12u);
+  EXPECT_EQ(tracks_.state[0], TrackState::kTracked);
+  EXPECT_EQ(tracks_.x[0], 158.5f);
+}
+
+TEST_F(TrackSessionTest, PointsOfTheClientBeginWhereTheyAreAndEndIfTheyStayThere) {
+  AllowBefore(0);
+  ASSERT_TRUE(Frame().ok());
+  EXPECT_TRUE(tracks_.detected);
+  EXPECT_EQ(tracks_.count(), 0u);
+  ASSERT_TRUE(session_.Add(0, {50}, {60}, found_).ok());
+  EXPECT_EQ(session_.live(), 1u);
+  ASSERT_TRUE(Frame().ok());
+  EXPECT_THAT(tracks_.state, ElementsAre(TrackState::kMasked));
 }
 
 TEST_F(TrackSessionTest, AFrameOfAnotherSizeEndsAllTracks) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "features/camera/camera.h"
 #include "glint/v1/tracking.grpc.pb.h"
 #include "tests/scene/scene.h"
 #include "tests/server/harness.h"
@@ -38,8 +39,7 @@ std::vector<Image> Frames(int count, uint32_t seed = 1, Shape shape = kShape) {
   return frames;
 }
 
-void AddImage(const ImageView& image, v1::TrackFrame* frame) {
-  v1::Image* const proto = frame->add_images();
+void SetImage(const ImageView& image, v1::Image* proto) {
   SetGray(image.width, image.height, 0, proto);
   std::string* const data = proto->mutable_raw()->mutable_data();
   for (int y = 0; y < image.height; ++y) {
@@ -51,7 +51,7 @@ v1::TrackStreamRequest FrameOf(const std::vector<ImageView>& images, uint64_t id
   v1::TrackStreamRequest request;
   request.mutable_frame()->set_frame_id(id);
   request.mutable_frame()->set_time_ns(time_ns);
-  for (const ImageView& image : images) AddImage(image, request.mutable_frame());
+  for (const ImageView& image : images) SetImage(image, request.mutable_frame()->add_images());
   return request;
 }
 
@@ -361,6 +361,178 @@ TEST_F(Tracking, PredictionsOfTheClientAreUsed) {
   request.mutable_frame()->add_predictions();
   open->ExpectError(request, bad, "predictions: 2, but the stream has cameras: 1");
   EXPECT_EQ(open->Ask(FrameOf({part(60)}, 2)).status().code(), 0);
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+// 255 where `allows(x, y)`.
+template <typename Allows>
+Image MaskOf(Shape shape, Allows allows) {
+  Image mask(shape.width, shape.height);
+  for (int y = 0; y < shape.height; ++y) {
+    for (int x = 0; x < shape.width; ++x) mask.row(y)[x] = allows(x, y) ? 255 : 0;
+  }
+  return mask;
+}
+
+// Two cameras, whose masks are more than options may have without them. The second one's has values other than 255.
+TEST_F(Tracking, TracksAreWhereMasksAndRegionAllowThem) {
+  const Shape shape = {256, 160};
+  const std::vector<Image> frames = Frames(8, 1, shape);
+  const auto in_region = [](int x, int y) { return x >= 20 && x < 230 && y >= 10 && y < 150; };
+  const auto allowed = [&](int c, int x, int y) {
+    return in_region(x, y) && (c == 0 ? x < 90 || x > 140 || y < 60 : x > 100);
+  };
+  for (const std::string preset : {"fast_grid", "orb", "bfrost"}) {
+    SCOPED_TRACE(preset);
+    v1::TrackStreamOptions wire;
+    wire.mutable_detector()->set_preset(preset);
+    wire.set_cameras(2);
+    wire.set_target(60);
+    wire.set_min_share(1);
+    SetImage(MaskOf(shape, [](int x, int y) { return x < 90 || x > 140 || y < 60; }), wire.add_masks());
+    SetImage(MaskOf(shape, [](int x, int) { return x > 100; }), wire.add_masks());
+    for (char& value : *wire.mutable_masks(1)->mutable_raw()->mutable_data()) value = value == 0 ? 0 : 1;
+    wire.mutable_region()->set_x(20);
+    wire.mutable_region()->set_y(10);
+    wire.mutable_region()->set_width(210);
+    wire.mutable_region()->set_height(140);
+    const auto open = OpenStream(wire);
+    int begun = 0, masked = 0;
+    for (const Image& frame : frames) {
+      const v1::TrackStreamResponse response = open->Ask(FrameOf({frame, frame}));
+      ASSERT_EQ(response.tracks().cameras_size(), 2) << response.status().message();
+      for (int c = 0; c < 2; ++c) {
+        const v1::CameraTracks& tracks = response.tracks().cameras(c);
+        for (int i = 0; i < tracks.id_size(); ++i) {
+          const auto x = static_cast<int>(std::lround(tracks.x(i))), y = static_cast<int>(std::lround(tracks.y(i)));
+          EXPECT_TRUE(tracks.state(i) != v1::TRACK_STATE_TRACKED || allowed(c, x, y)) << c << ": " << x << ", " << y;
+          begun += tracks.age(i) == 0 && tracks.state(i) == v1::TRACK_STATE_TRACKED ? 1 : 0;
+          if (tracks.state(i) != v1::TRACK_STATE_MASKED) continue;
+          ++masked;
+          EXPECT_TRUE(allowed(c, x, y));  // the last good position
+          EXPECT_EQ(tracks.x(i), tracks.last_x(i));
+        }
+      }
+    }
+    EXPECT_GT(begun, 60);
+    EXPECT_GT(masked, 0);
+    EXPECT_TRUE(open->Finish().ok());
+  }
+  EXPECT_GT(Metric("glint_tracks_ended_total{reason=\"masked\"}"), 0);
+}
+
+// The image moves by 4 pixels to the left from frame to frame.
+TEST_F(Tracking, ATrackEndsInTheFrameInWhichItIsMasked) {
+  const Image wide = Texture({260, 160}, 3);
+  const auto image = [&wide](int i) { return ImageView{wide.row(0) + 4 * i, 240, 160, wide.stride()}; };
+  v1::TrackStreamOptions wire;
+  wire.set_redetection(v1::REDETECTION_ON_REQUEST);
+  SetImage(MaskOf(kShape, [](int x, int) { return x >= 90; }), wire.add_masks());
+  const auto open = OpenStream(wire);
+  EXPECT_EQ(open->Ask(FrameOf({image(0)})).status().message(), "");
+  EXPECT_EQ(open->Ask(Points({100, 104}, {80, 60})).edited().cameras(0).id_size(), 2);
+  const auto next = [&](int i) { return open->Ask(FrameOf({image(i)})).tracks().cameras(0); };
+  EXPECT_THAT(next(1).state(), Each(v1::TRACK_STATE_TRACKED));
+  EXPECT_THAT(next(2).state(), Each(v1::TRACK_STATE_TRACKED));  // at 92 and 96
+  const v1::CameraTracks ended = next(3);
+  EXPECT_THAT(ended.state(), ElementsAre(v1::TRACK_STATE_MASKED, v1::TRACK_STATE_TRACKED));
+  EXPECT_NEAR(ended.x(0), 92, 0.1);
+  EXPECT_NEAR(ended.y(0), 80, 0.1);
+  EXPECT_THAT(ended.age(), ElementsAre(2, 3));
+  // A mask of the frame is in place of the stream's, which holds again in the next one.
+  v1::TrackStreamRequest own = FrameOf({image(4)});
+  SetGray(240, 160, 1, own.mutable_frame()->add_masks());
+  EXPECT_THAT(open->Ask(own).tracks().cameras(0).state(), ElementsAre(v1::TRACK_STATE_TRACKED));
+  EXPECT_THAT(next(5).state(), ElementsAre(v1::TRACK_STATE_MASKED));
+  EXPECT_THAT(next(5).state(), SizeIs(0));
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+void SetCamera(const Camera& camera, v1::Camera* wire) {
+  wire->set_width(static_cast<uint32_t>(camera.image.width));
+  wire->set_height(static_cast<uint32_t>(camera.image.height));
+  wire->set_fx(camera.fx);
+  wire->set_fy(camera.fy);
+  wire->set_cx(camera.cx);
+  wire->set_cy(camera.cy);
+  if (camera.model == CameraModel::kFov) wire->mutable_fov()->set_w(camera.lens[0]);
+}
+
+void ExpectRays(const Camera& camera, const v1::CameraTracks& tracks) {
+  ASSERT_GT(tracks.id_size(), 0);
+  for (const int size : {tracks.ray_x_size(), tracks.ray_y_size(), tracks.ray_z_size()}) {
+    ASSERT_EQ(size, tracks.id_size());
+  }
+  for (int i = 0; i < tracks.id_size(); ++i) {
+    Eigen::Vector3d ray;
+    ASSERT_TRUE(Unproject(camera, {tracks.x(i), tracks.y(i)}, &ray));
+    EXPECT_EQ(tracks.ray_x(i), static_cast<float>(ray.x()));
+    EXPECT_EQ(tracks.ray_y(i), static_cast<float>(ray.y()));
+    EXPECT_EQ(tracks.ray_z(i), static_cast<float>(ray.z()));
+  }
+}
+
+TEST_F(Tracking, RaysAreThoseOfThePositions) {
+  const std::vector<Image> frames = Frames(3);
+  const Camera wide = {CameraModel::kFov, kShape, 120, 121, 119.5, 80, {0.9}};
+  const Camera pinhole = {CameraModel::kPinhole, kShape, 200, 200, 120, 79, {}};
+  v1::TrackStreamOptions wire;
+  wire.set_cameras(2);
+  SetCamera(wide, wire.add_calibrations());
+  SetCamera(pinhole, wire.add_calibrations());
+  const auto open = OpenStream(wire);
+  for (const Image& frame : frames) {
+    const v1::TrackStreamResponse response = open->Ask(FrameOf({frame, frame}));
+    ASSERT_EQ(response.tracks().cameras_size(), 2) << response.status().message();
+    ExpectRays(wide, response.tracks().cameras(0));
+    ExpectRays(pinhole, response.tracks().cameras(1));
+    const v1::CameraTracks& second = response.tracks().cameras(1);
+    EXPECT_NEAR(second.ray_x(0) / second.ray_z(0), (second.x(0) - 120) / 200, 1e-6);
+  }
+  const v1::TrackResult added = open->Ask(Points({20, 30}, {40, 50}, 1)).edited();
+  ASSERT_EQ(added.cameras_size(), 1);
+  ExpectRays(pinhole, added.cameras(0));
+  open->ExpectError(FrameOf({frames[0], Image(200, 160)}), grpc::INVALID_ARGUMENT, "images[1]: 200x160");
+  EXPECT_EQ(open->Ask(FrameOf({frames[0], frames[0]})).status().message(), "");
+  EXPECT_TRUE(open->Finish().ok());
+  wire.mutable_calibrations(1)->set_fx(-1);
+  EXPECT_THAT(Refusal(wire), HasSubstr("calibrations[1].fx: -1 is not in "));
+  wire.mutable_calibrations()->RemoveLast();
+  EXPECT_EQ(Refusal(wire), "calibrations: 1, but the stream has cameras: 2");
+}
+
+TEST_F(Tracking, BadMasksAndRegionsFailTheirFrame) {
+  const std::vector<Image> frames = Frames(2);
+  const auto bad = grpc::INVALID_ARGUMENT;
+  v1::TrackStreamOptions wire;
+  SetGray(240, 160, 1, wire.add_masks());
+  SetGray(240, 160, 1, wire.add_masks());
+  EXPECT_EQ(Refusal(wire), "masks: 2, but the stream has cameras: 1");
+  for (int i = 0; i < 20; ++i) SetGray(240, 160, 1, wire.add_masks());
+  EXPECT_EQ(Refusal(wire), "masks: 22, but the stream has cameras: 1");
+  wire.clear_masks();
+  wire.add_masks()->mutable_raw()->set_format(v1::PIXEL_FORMAT_RGB8);
+  EXPECT_THAT(Refusal(wire), HasSubstr("masks[0].raw."));
+  wire.clear_masks();
+  SetGray(200, 160, 1, wire.add_masks());
+  auto open = OpenStream(wire);
+  open->ExpectError(FrameOf({frames[0]}), bad, "masks[0]: 200x160 is not the image's 240x160");
+  v1::TrackStreamRequest own = FrameOf({frames[0]});
+  SetGray(240, 160, 1, own.mutable_frame()->add_masks());
+  EXPECT_GT(open->Ask(own).tracks().cameras(0).id_size(), 0);
+  open->ExpectError(FrameOf({frames[1]}), bad, "masks[0]: 200x160");
+  SetGray(240, 160, 1, own.mutable_frame()->add_masks());
+  open->ExpectError(own, bad, "masks: 2, but the stream has cameras: 1");
+  own.mutable_frame()->clear_masks();
+  own.mutable_frame()->add_masks()->mutable_encoded()->set_data("no picture");
+  open->ExpectError(own, bad, "masks[0]");
+  EXPECT_TRUE(open->Finish().ok());
+  wire.clear_masks();
+  wire.mutable_region()->set_x(200);
+  wire.mutable_region()->set_width(41);
+  wire.mutable_region()->set_height(10);
+  open = OpenStream(wire);
+  open->ExpectError(FrameOf({frames[0]}), bad, "region.width: 41");
   EXPECT_TRUE(open->Finish().ok());
 }
 

@@ -78,7 +78,7 @@ TEST_F(UnknownFieldsTest, BesideOptionsAreOverTheirLimit) {
   int64_t extra = 0;
   const grpc::Status status = SendFirst(Field(1, "") + UnknownFields(kMessageBytes), &extra);
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "options: 34603010 bytes apart from the mask are more than 65536");
+  EXPECT_EQ(status.error_message(), "options: 34603010 bytes apart from masks are more than 65536");
   EXPECT_LT(extra, kMaxExtraBytes);
 }
 
@@ -87,7 +87,7 @@ TEST_F(UnknownFieldsTest, WithinTheOptionsAreOverTheirLimit) {
   for (const std::string& options : {Field(1, UnknownFields(kMessageBytes)), UnknownFields(kMessageBytes)}) {
     const grpc::Status status = SendFirst(Field(1, options), &extra);
     EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
-    EXPECT_THAT(status.error_message(), HasSubstr("bytes apart from the mask are more than 65536"));
+    EXPECT_THAT(status.error_message(), HasSubstr("bytes apart from masks are more than 65536"));
     EXPECT_LT(extra, kMaxExtraBytes);
   }
   ExpectTheNextStreamIsServed();

@@ -33,11 +33,12 @@ class CpuFrontEnd final : public FrontEnd {
 
   const FeatureKind& kind() const override { return kind_; }
 
-  absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override {
+  absl::Status Find(const ImagePair& pair, StereoFrame* frame) override {
+    const ImageView &left = pair.left, &right = pair.right;
     Features right_features;
     StereoResult matches;
     absl::Status status =
-        pairs_.Detect(detector_, left, right, PairMatching(), &frame->left, &right_features, &matches, nullptr);
+        pairs_.Detect(detector_, pair, PairMatching(), &frame->left, &right_features, &matches, nullptr);
     if (!status.ok()) return status;
     SetLevels(detector_, left.shape(), frame);
     left_.Set(left);
@@ -52,8 +53,8 @@ class CpuFrontEnd final : public FrontEnd {
     return absl::OkStatus();
   }
 
-  absl::Status FindOne(const ImageView& image, StereoFrame* frame) override {
-    absl::Status status = single_.Detect(detector_, image, {}, &frame->left, nullptr);
+  absl::Status FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) override {
+    absl::Status status = single_.Detect(detector_, image, mask, &frame->left, nullptr);
     SetLevels(detector_, image.shape(), frame);
     ClearStereo(frame);
     left_.Set(image);

@@ -41,7 +41,7 @@ void PointWorld::Repeat(size_t points) {
   }
 }
 
-absl::Status PointWorld::Find(const ImageView&, const ImageView&, StereoFrame* frame) {
+absl::Status PointWorld::Find(const ImagePair&, StereoFrame* frame) {
   *frame = {};
   frame->levels = 1;
   frame->scale[0] = 1;
@@ -83,8 +83,8 @@ absl::Status PointWorld::Find(const ImageView&, const ImageView&, StereoFrame* f
   return absl::OkStatus();
 }
 
-absl::Status PointWorld::FindOne(const ImageView& image, StereoFrame* frame) {
-  const absl::Status status = Find(image, image, frame);
+absl::Status PointWorld::FindOne(const ImageView& image, const ImageView&, StereoFrame* frame) {
+  const absl::Status status = Find({image, image}, frame);
   ClearStereo(frame);
   return status;
 }

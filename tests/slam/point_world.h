@@ -36,8 +36,8 @@ class PointWorld : public FrontEnd {
   void SetFlips(int bits) { flips_ = bits; }  // at random in each descriptor that is seen, of its 256
 
   const FeatureKind& kind() const override { return kind_; }
-  absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
-  absl::Status FindOne(const ImageView& image, StereoFrame* frame) override;
+  absl::Status Find(const ImagePair& pair, StereoFrame* frame) override;
+  absl::Status FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) override;
   void SetReferenceFrame() override { reference_ = now_; }
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
               std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;

@@ -2,6 +2,7 @@
 // right camera. Whole drives are run by tools/localize-paths.sh.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "slam/front_end/lane_front_end.h"
 #include "slam/localizer.h"
 #include "tests/slam/rendered_drive.h"
+#include "tests/support/images.h"
 
 namespace glint::slam {
 namespace {
@@ -70,6 +72,60 @@ TEST_F(RenderedTest, NoiseAndGainCostLittle) {
   const DriveRecord record = Run(60);
   EXPECT_LT(record.first_lost, 0);
   EXPECT_LT(record.Errors().absolute, 0.005 * record.Errors().length);
+}
+
+// A bonnet of corners that moves along with the camera, over a quarter of the picture: where it is masked, the camera
+// is located about as well as without it, and there is nothing to warn of.
+TEST_F(RenderedTest, AMaskedBonnetDoesNotHoldTheCamera) {
+  constexpr int kTop = 180, kPoses = 50, kDisparity = 12;
+  const Image bonnet = testing::Texture({376 + kDisparity, 240 - kTop}, 9);
+  Image mask = testing::Flat({376, 240}, 255);
+  for (int y = kTop; y < 240; ++y) std::fill_n(mask.row(y), 376, uint8_t{0});
+  RenderedDrive drive(Flight(kPoses), options_);
+  LaneFrontEnd front_end(*PresetOptions("orb"), threads_);
+  // The largest error of a position against the first one, metres.
+  const auto error_of = [&](bool has_bonnet, bool is_masked) {
+    const auto localizer = *Localizer::Create(CameraOf(options_.head), {}, &front_end);
+    Pose first_truth, first_found;
+    double worst = 0;
+    for (size_t i = 0; i < drive.count(); ++i) {
+      DriveFrame frame = drive.Render(i);
+      for (int y = kTop; has_bonnet && y < 240; ++y) {
+        std::copy_n(bonnet.row(y - kTop), 376, frame.left.row(y));
+        std::copy_n(bonnet.row(y - kTop) + kDisparity, 376, frame.right.row(y));
+      }
+      CameraView view = frame.view(0);
+      if (is_masked) view.left_mask = view.right_mask = mask;
+      LocalizerResult result;
+      EXPECT_TRUE(localizer->Track(view, {i, static_cast<int64_t>((1 + frame.seconds) * 1e9)}, &result).ok());
+      for (const Warning& w : result.warnings) {
+        EXPECT_TRUE(!is_masked || w.kind != WarningKind::kStaticRegion) << w.text;
+      }
+      if (i == 0) {
+        first_truth = frame.truth;
+        first_found = result.world_from_camera;
+      }
+      const Pose truth = first_truth.Inverse() * frame.truth, found = first_found.Inverse() * result.world_from_camera;
+      worst = std::max(worst, (truth.translation - found.translation).norm());
+    }
+    return worst;
+  };
+  const double masked = error_of(true, true);
+  EXPECT_LT(masked, 2 * error_of(false, false));
+  EXPECT_LT(masked, 1.5 * error_of(false, true));
+  EXPECT_GT(error_of(true, false), 10 * masked);  // it is one that would
+}
+
+TEST_F(RenderedTest, MasksHaveTheShapeOfTheCamera) {
+  RenderedDrive drive(Flight(1), options_);
+  LaneFrontEnd front_end(*PresetOptions("orb"), threads_);
+  const auto localizer = *Localizer::Create(CameraOf(options_.head), {}, &front_end);
+  const DriveFrame frame = drive.Render(0);
+  CameraView view = frame.view(0);
+  const Image small = testing::Flat({375, 240}, 255);
+  view.right_mask = small;
+  LocalizerResult result;
+  EXPECT_EQ(localizer->Track(view, {1, 1}, &result).message(), "right_mask: 375x240 is not the camera's 376x240");
 }
 
 TEST_F(RenderedTest, MissingFramesAreSurvived) {

@@ -46,8 +46,8 @@ class WorldBehind : public PointWorld {
   }
   void Shift(float x) { shift_ = x; }
 
-  absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override {
-    const absl::Status status = PointWorld::Find(left, right, frame);
+  absl::Status Find(const ImagePair& pair, StereoFrame* frame) override {
+    const absl::Status status = PointWorld::Find(pair, frame);
     Features& f = frame->left;
     for (size_t i = 0; i < x_.size(); ++i) {
       if (x_[i] + shift_ >= 800) continue;

@@ -64,7 +64,7 @@ class DetectorFlags {
       given_;
 };
 
-// Masks and regions are of single pictures: INVALID_ARGUMENT names the option.
+// For commands whose pairs have neither: INVALID_ARGUMENT names the option.
 absl::Status NoMaskOrRegion(const DetectorFlags& flags);
 
 // The choices and numbers of every preset, and their ranges, as a table for people.

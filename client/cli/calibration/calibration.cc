@@ -13,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "calibration/check.h"
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/connection.h"
 #include "client/cli/base/flags.h"
@@ -243,6 +243,10 @@ int RunCalibration(const std::vector<std::string>& arguments) {
       return kFailed;
     }
     if (!written.ok()) return OutputError(kName, written);
+    if (report.calibration.rig.imu.has_value() && !FindWritten(command.to)->writes_imu) {
+      Complain(kName, absl::StrCat("warning: --to ", command.to,
+                                   ": its files have no inertial sensor; the rig's is left out"));
+    }
   }
   const int printed = Print(kName, command.json ? RigJson(report) : RigText(report));
   if (printed != kOk) return printed;

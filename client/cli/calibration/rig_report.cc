@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 #include "calibration/other_lenses.h"
 #include "client/cli/output/output.h"
 #include "features/camera/camera.h"

@@ -3,7 +3,9 @@
 #include "client/cli/base/connection.h"
 #include "client/cli/base/detector_flags.h"
 #include "client/cli/output/report.h"
+#include "client/cli/source/camera_flags.h"
 #include "client/cli/source/picture.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -24,16 +26,30 @@ std::string Help(const Flags& flags) {
          "\nExamples\n"
          "  glint detect --server inproc photo.jpg\n"
          "  glint detect --features 1000 --format csv --output keypoints.csv *.png\n"
-         "  glint detect --server inproc --draw annotated.png photo.jpg\n";
+         "  glint detect --server inproc --draw annotated.png photo.jpg\n"
+         "  glint detect --calibration camchain.yaml --format csv photo.jpg\n";
 }
 
+// The camera of pictures, the first of which is this one.
+absl::StatusOr<Camera> CameraOf(const Picture& picture, const CameraFlags& flags) {
+  const cv::Mat canvas = picture.Canvas();
+  const Shape image = {canvas.cols, canvas.rows};
+  std::vector<std::string> notes;
+  const auto cameras = flags.Read({image}, &notes);
+  if (!cameras.ok()) return absl::InvalidArgumentError(cameras.status().message());
+  for (const std::string& note : notes) Complain(kName, note);
+  return cameras->front();
+}
+
+// INVALID_ARGUMENT: of the camera.
 absl::Status DetectAll(const client::Client& client, const std::vector<std::string>& files,
                        const std::optional<RawLayout>& layout, const DetectorOptions& options,
                        const client::Region& region, const Image& mask, const GrayRange& gray_range,
-                       const ConnectionFlags& connection, Report* report) {
+                       const CameraFlags& camera_flags, const ConnectionFlags& connection, Report* report) {
   const absl::Duration timeout = connection.timeout_or(client::kDefaultCallTimeout);
   const client::ImageInput mask_input(mask);
   Picture picture;
+  std::optional<Camera> camera;
   for (const std::string& file : files) {
     if (Interrupted()) break;
     const absl::Status status =
@@ -43,9 +59,12 @@ absl::Status DetectAll(const client::Client& client, const std::vector<std::stri
       report->AddUnread(1);
       continue;
     }
+    if (camera_flags.given() && !camera.has_value()) {
+      GLINT_ASSIGN_OR_RETURN(camera, CameraOf(picture, camera_flags));
+    }
     client::ImageInput input = picture.input();
     input.region = region;
-    const auto found = client.Detect(options, input, mask_input, timeout, connection.traceparent, gray_range);
+    const auto found = client.Detect(options, input, mask_input, timeout, connection.traceparent, gray_range, camera);
     if (absl::IsUnavailable(found.status())) return found.status();
     absl::Status written = report->Add(picture, found.status(), found.ok() ? *found : client::Detection());
     if (!written.ok()) return written;
@@ -59,6 +78,7 @@ int RunDetect(const std::vector<std::string>& arguments) {
   ConnectionFlags connection_flags;
   DetectorFlags detector_flags;
   RawFlags raw_flags;
+  CameraFlags camera_flags;
   ReportFlags report_flags(Format::kTable);
   Flags flags;
   connection_flags.AddTo(&flags);
@@ -68,6 +88,7 @@ int RunDetect(const std::vector<std::string>& arguments) {
   flags.Bool("list-detectors", "Print what each detector consists of, with the ranges of its options, and exit.",
              &list_detectors);
   raw_flags.AddTo(&flags);
+  camera_flags.AddTo(&flags, "--format csv (columns ray_x,ray_y,ray_z) and json (\"ray\")");
   report_flags.AddTo(&flags);
 
   const auto files = flags.Parse(arguments);
@@ -87,10 +108,10 @@ int RunDetect(const std::vector<std::string>& arguments) {
   const auto connection = Connection::Open(connection_flags, 1);
   if (!connection.ok()) return CallError(kName, connection.status());
   const auto report = Report::Open(kName, report_flags, options->descriptor != Descriptor::kNone,
-                                   static_cast<int64_t>(files->size()), 1);
+                                   static_cast<int64_t>(files->size()), 1, camera_flags.given());
   if (!report.ok()) return OutputError(kName, report.status());
   const absl::Status status = DetectAll(connection->client(), *files, *layout, *options, detector_flags.region, *mask,
-                                        detector_flags.gray_range(), connection_flags, report->get());
+                                        detector_flags.gray_range(), camera_flags, connection_flags, report->get());
   if (absl::IsUnavailable(status)) return CallError(kName, status);
   return (*report)->Close(status);
 }

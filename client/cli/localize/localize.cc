@@ -40,7 +40,8 @@ std::string Help(const Flags& flags) {
          Wrap(
              "Where a stereo camera, or one with a sensor of depth, goes, by what it sees. LEFT, RIGHT and "
              "SIDE_BY_SIDE (both images in one picture) are as for glint stream: folders, patterns, videos, cameras or "
-             "URLs. DEPTH is a folder or a pattern.",
+             "URLs. DEPTH is a folder or a pattern. With --mask, --right-mask and --region keypoints are looked for "
+             "only where these allow it, in pixels of the pictures as they are: not on the robot itself.",
              0) +
          flags.Help() +
          "\nExit status\n"
@@ -51,7 +52,10 @@ std::string Help(const Flags& flags) {
          "  glint localize --calibration mav0/ mav0/cam0/data/ mav0/cam1/data/\n"
          "  glint localize --calibration calib.txt --trajectory path.txt \\\n"
          "      --truth poses.txt --draw drive.avi image_0/ image_1/\n"
-         "  glint localize --calibration calib.txt --depth --depth-unit 0.0002 rgb/ depth/\n"
+         "  glint localize --calibration TUM1.yaml --depth rgb/ depth/\n"
+         "  glint localize --calibration realsense.json --depth --cameras Color \\\n"
+         "      --depth-camera Depth color/ depth/\n"
+         "  glint localize --calibration-name front --mask bonnet.png left/ right/\n"
          "  glint localize --calibration stereo.yml --rate 30 --map office both.mp4\n";
 }
 
@@ -269,7 +273,7 @@ SentPairs SendAll(PairSource* source, const LocalizeFlags& flags, const StreamRu
 }  // namespace
 
 int RunLocalize(const std::vector<std::string>& arguments) {
-  PairCommand command(kName, kLocalizeDefaults);
+  PairCommand command(kName, kLocalizeDefaults, PairCommand::Masks::kBoth);
   LocalizeFlags localize_flags;
   localize_flags.AddTo(command.flags());
   const auto end_here = command.Parse(
@@ -292,6 +296,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   auto options = localize_flags.Options(*image, &notes);
   if (!options.ok()) return UsageError(kName, options.status().message());
   for (const std::string& note : notes) Complain(kName, note);
+  if (const absl::Status s = command.SetMasks(&*options); !s.ok()) return UsageError(kName, s.message());
 
   // Without sliders: a new stream would begin a new map.
   auto live =

@@ -41,17 +41,25 @@ void LocalizeFlags::AddTo(Flags* flags) {
                 "The residual rotation of the right camera: estimated (the default), none (with --depth the only "
                 "choice), or the three numbers in FILE, degrees.",
                 &refine_);
-  flags->Bool("depth",
-              "An RGB-D camera, and RIGHT is its registered depth: grey PNG files of 16 bits, whose "
-              "pixels are those of LEFT; 0 is no depth.",
-              &depth);
-  flags->Double("depth-unit", "METRES", "With --depth: of a sample of 1 (default 0.001; TUM RGB-D has 0.0002).",
-                &unit_);
+  flags->Bool(
+      "depth",
+      "An RGB-D camera, and RIGHT is its depth: grey PNG files of 16 bits, whose pixels are those of LEFT unless "
+      "there is --depth-camera; 0 is no depth. If the calibration has a lens, or two focal lengths, both are "
+      "raw (--rectified: they are not).",
+      &depth);
+  flags->String("depth-camera", "NAME",
+                "With --depth: the camera of the calibration that depths are of, whose pixels are not those of LEFT; "
+                "--cameras NAME is that of LEFT.",
+                &depth_camera_);
+  flags->Double(
+      "depth-unit", "METRES",
+      "With --depth: of a sample of 1 (default: as ORB-SLAM's settings say, else 0.001; TUM RGB-D has 0.0002).",
+      &unit_);
   flags->Double("depth-nearest", "METRES", "With --depth: nearer is no depth.", &nearest_);
   flags->Double("depth-farthest", "METRES", "With --depth: farther is no depth.", &farthest_);
   flags->Double("baseline", "METRES",
                 "With --depth: from the sensor's projector to its camera, which says how its error grows with the "
-                "distance (default 0.08).",
+                "distance (default: as ORB-SLAM's settings say, else 0.08).",
                 &baseline_);
   flags->Choice("mode",
                 {{"reproducible", client::LocalizeMode::kReproducible}, {"realtime", client::LocalizeMode::kRealtime}},
@@ -90,12 +98,17 @@ void LocalizeFlags::AddTo(Flags* flags) {
 
 absl::Status LocalizeFlags::Validate() const {
   if (!calibration.given()) return absl::InvalidArgumentError("option '--calibration': missing");
+  GLINT_RETURN_IF_ERROR(calibration.Validate());
   GLINT_RETURN_IF_ERROR(CheckInFlight(in_flight));
   GLINT_RETURN_IF_ERROR(CheckMaxFrames(max_frames));
   if (rate_.has_value() && !(*rate_ >= 0.01f && *rate_ <= 10000)) {
     return absl::InvalidArgumentError(absl::StrCat("option '--rate': ", *rate_, " is not in 0.01..10000"));
   }
+  if (depth && calibration.named()) {
+    return absl::InvalidArgumentError("option '--calibration-name': not with --depth");
+  }
   if (!depth) {
+    if (!depth_camera_.empty()) return absl::InvalidArgumentError("option '--depth-camera': needs --depth");
     for (const auto& [name, value] : {std::pair("--depth-unit", unit_), std::pair("--depth-nearest", nearest_),
                                       std::pair("--depth-farthest", farthest_), std::pair("--baseline", baseline_)}) {
       if (value.has_value()) return absl::InvalidArgumentError(absl::StrCat("option '", name, "': needs --depth"));
@@ -108,15 +121,23 @@ absl::Status LocalizeFlags::Validate() const {
 absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options(const Shape& image,
                                                                      std::vector<std::string>* notes) const {
   client::LocalizeStreamOptions options;
-  GLINT_ASSIGN_OR_RETURN(PairCameras cameras, calibration.Read(image, depth));
+  GLINT_ASSIGN_OR_RETURN(PairCameras cameras,
+                         depth ? calibration.ReadWithDepth(image, depth_camera_) : calibration.Read(image));
   options.camera = std::move(cameras.camera);
   options.rig = std::move(cameras.rig);
+  options.raw_camera = std::move(cameras.raw_camera);
   *notes = std::move(cameras.notes);
   options.mode = mode_;
   options.in_flight = in_flight.value_or(options.in_flight);
   if (depth) {
-    options.depth = client::DepthCamera{unit_.value_or(kDefaultUnit), nearest_.value_or(0), farthest_.value_or(0)};
-    options.camera.baseline = baseline_.value_or(kDefaultBaseline);
+    const double unit = cameras.depth_unit.value_or(kDefaultUnit);
+    if (cameras.depth_unit.has_value() && !unit_.has_value()) {
+      notes->push_back(absl::StrCat("depths: ", unit, " m in a sample of 1, as the calibration says"));
+    }
+    options.depth = client::DepthCamera{unit_.value_or(unit), nearest_.value_or(0), farthest_.value_or(0)};
+    const bool is_raw = options.raw_camera.has_value();
+    double* const baseline = is_raw ? &options.raw_camera->baseline : &options.camera.baseline;
+    *baseline = baseline_.value_or(cameras.nominal_baseline.value_or(kDefaultBaseline));
   }
   absl::string_view refine = refine_;
   if (absl::ConsumePrefix(&refine, "fixed:")) {

@@ -49,6 +49,7 @@ struct LocalizeFlags : AnswerFlags {
   static constexpr double kDefaultUnit = 0.001, kDefaultBaseline = 0.08;  // metres
 
   std::optional<float> rate_;
+  std::string depth_camera_;  // of the calibration; empty: depths are registered
   std::optional<double> unit_, nearest_, farthest_, baseline_;
   std::string refine_;
   client::LocalizeMode mode_ = client::LocalizeMode::kReproducible;

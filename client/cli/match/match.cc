@@ -12,6 +12,7 @@
 #include "client/cli/output/pair_command.h"
 #include "client/cli/output/pair_report.h"
 #include "client/cli/output/stream_run.h"
+#include "client/cli/source/camera_flags.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
@@ -19,6 +20,7 @@ namespace {
 
 constexpr char kName[] = "match";
 constexpr char kCsvHeader[] = "first,second,query,train,distance,first_x,first_y,second_x,second_y";
+constexpr char kRayColumns[] = ",first_ray_x,first_ray_y,first_ray_z,second_ray_x,second_ray_y,second_ray_z";
 constexpr float kDefaultTolerance = 3;  // pixels
 
 struct MatchFlags {
@@ -27,6 +29,7 @@ struct MatchFlags {
   bool cross_check = false;
   bool rotation_histogram = false;
   std::string homography;
+  CameraFlags camera;  // of both pictures
 
   void AddTo(Flags* flags) {
     flags->Section("Match");
@@ -52,6 +55,7 @@ struct MatchFlags {
         "another --format on standard error.",
         &homography);
     flags->Float("tolerance", "PIXELS", "How far inliers may be from there (0..1000, default 3).", &tolerance);
+    camera.AddTo(flags, "Rows of --format csv (columns first_ray_x and so on)");
   }
   absl::Status Validate() const {
     GLINT_RETURN_IF_ERROR(CheckOption("next", next, 1, 1000));
@@ -88,7 +92,8 @@ std::string Help(const Flags& flags) {
          "\nExamples\n"
          "  glint match --server inproc --cross-check --draw lines.png 1.png 2.png\n"
          "  glint match --ratio 0.8 --homography H1to2 --csv --output matches.csv 1.png 2.png\n"
-         "  glint match --cross-check --next 3 --format colmap --output import frames/\n";
+         "  glint match --cross-check --next 3 --format colmap --output import frames/\n"
+         "  glint match --calibration camchain.yaml --csv 1.png 2.png\n";
 }
 
 // Becomes of each answer what the flags ask for.
@@ -170,6 +175,7 @@ class Answers {
                            matches_ > 0 ? static_cast<double>(inliers_) / matches_ : 0.0);
   }
   static std::string Rows(const std::string& first, const std::string& second, const client::MatchFound& found) {
+    const client::Rays &from = found.query_rays, &to = found.train_rays;
     std::string names, rows;
     AppendCsvField(first, &names);
     names += ',';
@@ -181,6 +187,7 @@ class Answers {
       const size_t t = static_cast<size_t>(m.index[i]);
       absl::StrAppend(&rows, names, ",", q, ",", t, ",", m.distance[i]);
       AppendCsvFloats({found.query.x[q], found.query.y[q], found.train.x[t], found.train.y[t]}, &rows);
+      if (!from.x.empty()) AppendCsvFloats({from.x[q], from.y[q], from.z[q], to.x[t], to.y[t], to.z[t]}, &rows);
       rows += '\n';
     }
     return rows;
@@ -197,6 +204,19 @@ class Answers {
   std::vector<int32_t> distances_;
   std::vector<uint8_t> good_;  // of each query, whether its match is an inlier
 };
+
+// Sets what --calibration says for the pictures of `source`; the exit status if that is an error.
+std::optional<int> SetCamera(const CameraFlags& flags, PairSource* source, client::MatchSettings* settings) {
+  if (!flags.given()) return std::nullopt;
+  const auto image = ShapeOf(source);
+  if (!image.ok()) return SourceError(kName, image.status());
+  std::vector<std::string> notes;
+  const auto cameras = flags.Read({*image}, &notes);
+  if (!cameras.ok()) return UsageError(kName, cameras.status().message());
+  for (const std::string& note : notes) Complain(kName, note);
+  settings->query_camera = settings->train_camera = cameras->front();
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -224,9 +244,14 @@ int RunMatch(const std::vector<std::string>& arguments) {
   auto source = PairSource::Open(command.names(), match_flags.next.value_or(1), SendFormat::kGray, command.video());
   if (!source.ok()) return SourceError(kName, source.status());
 
+  client::MatchStreamOptions options;
+  options.settings = match_flags.Settings(command.detector());
+  if (const auto failed = SetCamera(match_flags.camera, &*source, &options.settings)) return *failed;
+  const std::string header = absl::StrCat(kCsvHeader, match_flags.camera.given() ? kRayColumns : "");
+
   const auto connection = Connection::Open(command.connection());
   if (!connection.ok()) return CallError(kName, connection.status());
-  const auto report = StreamReport::Open(pair_flags.Report(kName, kCsvHeader, source->rate()));
+  const auto report = StreamReport::Open(pair_flags.Report(kName, header, source->rate()));
   if (!report.ok()) return OutputError(kName, report.status());
   std::optional<ColmapWriter> colmap;
   if (pair_flags.format == AnswerFormat::kColmap) {
@@ -235,8 +260,6 @@ int RunMatch(const std::vector<std::string>& arguments) {
     colmap.emplace(*std::move(writer));
   }
 
-  client::MatchStreamOptions options;
-  options.settings = match_flags.Settings(command.detector());
   options.in_flight = pair_flags.in_flight.value_or(options.in_flight);
   command.SetCall(&options);
   Answers answers(pair_flags, report->get(), colmap.has_value() ? &*colmap : nullptr, homography,

@@ -57,10 +57,11 @@ const uint8_t* DescriptorRow(const Features& features, size_t i) {
 
 class CsvFormatter : public Formatter {
  public:
-  explicit CsvFormatter(bool descriptors) : descriptors_(descriptors) {}
+  CsvFormatter(bool descriptors, bool rays) : descriptors_(descriptors), rays_(rays) {}
 
   void AppendHeader(std::string* out) const override {
-    absl::StrAppend(out, "image,x,y,size,angle,response,octave", descriptors_ ? ",descriptor" : "", "\n");
+    absl::StrAppend(out, "image,x,y,size,angle,response,octave", descriptors_ ? ",descriptor" : "",
+                    rays_ ? ",ray_x,ray_y,ray_z" : "", "\n");
   }
 
   void Append(absl::string_view image, const absl::Status&, const client::Detection& detection,
@@ -74,13 +75,20 @@ class CsvFormatter : public Formatter {
         out->push_back(',');
         AppendHex(DescriptorRow(f, i), f.descriptor_bytes, out);
       }
+      if (rays_) AppendCsvFloats({detection.rays.x[i], detection.rays.y[i], detection.rays.z[i]}, out);
       out->push_back('\n');
     }
   }
 
  private:
-  const bool descriptors_;
+  const bool descriptors_, rays_;
 };
+
+void AppendRay(const client::Rays& rays, size_t i, std::string* out) {
+  std::string values;
+  AppendCsvFloats({rays.x[i], rays.y[i], rays.z[i]}, &values);
+  absl::StrAppend(out, ",\"ray\":[", values.substr(1), "]");
+}
 
 // One object a line.
 class JsonFormatter : public Formatter {
@@ -118,6 +126,7 @@ class JsonFormatter : public Formatter {
         AppendHex(DescriptorRow(f, i), f.descriptor_bytes, out);
         out->push_back('"');
       }
+      if (!detection.rays.x.empty()) AppendRay(detection.rays, i, out);
       out->push_back('}');
     }
     const client::Timings& t = detection.timings;
@@ -274,7 +283,7 @@ void AppendCsvField(absl::string_view bytes, std::string* out) {
   out->push_back('"');
 }
 
-std::unique_ptr<Formatter> Formatter::Make(Format format, bool descriptors) {
+std::unique_ptr<Formatter> Formatter::Make(Format format, bool descriptors, bool rays) {
   switch (format) {
     case Format::kNone:
       return nullptr;
@@ -283,7 +292,7 @@ std::unique_ptr<Formatter> Formatter::Make(Format format, bool descriptors) {
     case Format::kJson:
       return std::make_unique<JsonFormatter>();
     case Format::kCsv:
-      return std::make_unique<CsvFormatter>(descriptors);
+      return std::make_unique<CsvFormatter>(descriptors, rays);
   }
   return nullptr;
 }

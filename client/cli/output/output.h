@@ -61,8 +61,8 @@ void AppendCsvField(absl::string_view bytes, std::string* out);
 // Formats one result at a time. Thread-compatible; keeps its memory.
 class Formatter {
  public:
-  // `descriptors`: CSV has the column.
-  static std::unique_ptr<Formatter> Make(Format format, bool descriptors);
+  // `descriptors`, `rays`: CSV has the columns.
+  static std::unique_ptr<Formatter> Make(Format format, bool descriptors, bool rays = false);
   virtual ~Formatter() = default;
 
   // What comes before the first result.

@@ -6,10 +6,15 @@
 
 namespace glint::cli {
 
-PairCommand::PairCommand(const char* name, const DetectorDefaults& defaults) : name_(name), detector_flags_(defaults) {
+PairCommand::PairCommand(const char* name, const DetectorDefaults& defaults, Masks masks)
+    : name_(name), masks_(masks), detector_flags_(defaults) {
   connection_flags_.AddTo(&flags_);
   connection_flags_.AddTraceparentTo(&flags_);
   detector_flags_.AddTo(&flags_);
+  if (masks_ == Masks::kBoth) {
+    flags_.String("right-mask", "FILE", "As --mask, which is of the left images, of the right ones.",
+                  &right_mask_path_);
+  }
   video_.AddTo(&flags_);
 }
 
@@ -18,8 +23,8 @@ std::optional<int> PairCommand::Parse(const std::vector<std::string>& arguments,
   if (!names.ok()) return UsageError(name_, names.status().message());
   if (flags_.help_wanted()) return Print(name_, rules.help(flags_));
   if (names->empty() || names->size() > 2) return UsageError(name_, rules.sources);
-  for (const absl::Status& status :
-       {connection_flags_.Validate(), video_.Validate(), rules.validate(), NoMaskOrRegion(detector_flags_)}) {
+  const absl::Status masks = masks_ == Masks::kNone ? NoMaskOrRegion(detector_flags_) : absl::OkStatus();
+  for (const absl::Status& status : {connection_flags_.Validate(), video_.Validate(), rules.validate(), masks}) {
     if (!status.ok()) return UsageError(name_, status.message());
   }
   const auto detector = detector_flags_.Options();

@@ -11,17 +11,22 @@
 #include "client/cli/base/connection.h"
 #include "client/cli/base/detector_flags.h"
 #include "client/cli/base/flags.h"
+#include "client/cli/source/picture.h"
 #include "client/cli/source/source.h"
 #include "client/matching.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
+#include "features/status_macros.h"
+#include "features/types.h"
 
 namespace glint::cli {
 
 class PairCommand {
  public:
+  // What --mask and --region are for: kBoth, the two images of a stereo pair, adds --right-mask.
+  enum class Masks { kNone, kBoth };
   // `defaults`: of the operation's detector.
-  PairCommand(const char* name, const DetectorDefaults& defaults);
+  PairCommand(const char* name, const DetectorDefaults& defaults, Masks masks = Masks::kNone);
   PairCommand(const PairCommand&) = delete;
   PairCommand& operator=(const PairCommand&) = delete;
 
@@ -44,15 +49,29 @@ class PairCommand {
   const VideoOptions& video() const { return video_; }
   // Timeout, trace and range of grey, as they were given.
   void SetCall(client::PairStreamOptions* options) const;
+  // With Masks::kBoth: masks and region, as they were given. The masks' pixels are the command's. INVALID_ARGUMENT and
+  // NOT_FOUND name the file.
+  template <typename Options>
+  absl::Status SetMasks(Options* options) {
+    GLINT_ASSIGN_OR_RETURN(mask_, ReadMask(detector_flags_.mask));
+    GLINT_ASSIGN_OR_RETURN(right_mask_, ReadMask(right_mask_path_));
+    options->mask = mask_;
+    options->right_mask = right_mask_;
+    options->region = detector_flags_.region;
+    return absl::OkStatus();
+  }
 
  private:
   const char* const name_;
+  const Masks masks_;
   ConnectionFlags connection_flags_;
   DetectorFlags detector_flags_;
   VideoOptions video_;
   Flags flags_;
   std::vector<std::string> names_;
   DetectorOptions detector_;
+  std::string right_mask_path_;
+  Image mask_, right_mask_;
 };
 
 }  // namespace glint::cli

@@ -40,10 +40,10 @@ Report::Report(const std::string& command, const ReportFlags& flags, OutputFile 
 }
 
 absl::StatusOr<std::unique_ptr<Report>> Report::Open(const std::string& command, const ReportFlags& flags,
-                                                     bool descriptors, int64_t total, double rate) {
+                                                     bool descriptors, int64_t total, double rate, bool rays) {
   GLINT_ASSIGN_OR_RETURN(auto output, OutputFile::Open(flags.output));
   auto report = std::unique_ptr<Report>(new Report(command, flags, std::move(output), total));
-  report->formatter_ = Formatter::Make(flags.format, descriptors);
+  report->formatter_ = Formatter::Make(flags.format, descriptors, rays);
   if (!flags.draw.empty()) {
     GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(flags.draw, rate));
   }

@@ -36,9 +36,9 @@ struct ReportFlags {
 // Thread-compatible.
 class Report {
  public:
-  // `descriptors`: rows have them. `total`: pictures to come, 0 if unknown. `rate`: of a video that is drawn.
+  // `descriptors`, `rays`: rows have them. `total`: pictures to come, 0 if unknown. `rate`: of a video that is drawn.
   static absl::StatusOr<std::unique_ptr<Report>> Open(const std::string& command, const ReportFlags& flags,
-                                                      bool descriptors, int64_t total, double rate);
+                                                      bool descriptors, int64_t total, double rate, bool rays = false);
 
   // Takes in one answer. An error is about an output, and final: CANCELLED when the reader of standard output has
   // gone, DATA_LOSS or INVALID_ARGUMENT otherwise. A failed frame is no such error,

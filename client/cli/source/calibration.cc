@@ -1,14 +1,16 @@
 #include "client/cli/source/calibration.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "calibration/calibration.h"
-#include "calibration/check.h"
+#include "calibration/stereo_rig.h"
 #include "features/camera/rig.h"
 #include "features/status_macros.h"
 
@@ -16,13 +18,6 @@ namespace glint::cli {
 namespace {
 
 using calibration::Calibration;
-
-// One path, or those between commas if there is none of the whole name.
-std::vector<std::string> PathsIn(const std::string& paths) {
-  std::error_code none;
-  if (std::filesystem::exists(paths, none)) return {paths};
-  return absl::StrSplit(paths, ',');
-}
 
 std::vector<double> RowsOf(const Eigen::Matrix<double, 3, 4>& m) {
   std::vector<double> rows;
@@ -32,14 +27,12 @@ std::vector<double> RowsOf(const Eigen::Matrix<double, 3, 4>& m) {
   return rows;
 }
 
-RigidTransform RightFromLeft(const Rig& rig) {
-  return rig.cameras[1].rig_from_camera.Inverse() * rig.cameras[0].rig_from_camera;
-}
-
 // Projections as they are written, if the file has them: their last bits count.
-client::StereoCamera RectifiedCamera(const Rig& rig, bool of_one) {
+client::StereoCamera RectifiedCamera(const Rig& rig, const Shape& image, bool of_one) {
   const RigCamera& left = rig.cameras[0];
   client::StereoCamera camera;
+  camera.width = image.width;
+  camera.height = image.height;
   if (of_one) {
     Eigen::Matrix<double, 3, 4> k = Eigen::Matrix<double, 3, 4>::Zero();
     const Camera& c = left.camera;
@@ -52,48 +45,42 @@ client::StereoCamera RectifiedCamera(const Rig& rig, bool of_one) {
     camera.focal_length = left.camera.fx;
     camera.centre_x = left.camera.cx;
     camera.centre_y = left.camera.cy;
-    camera.baseline = -RightFromLeft(rig).translation.x();
+    camera.baseline = -calibration::StereoRigOf(rig, {}).right_from_left.translation.x();
   }
   return camera;
 }
 
-client::StereoRig RawRig(const Rig& rig, const Shape& image) {
-  client::StereoRig raw;
-  raw.left = rig.cameras[0].camera;
-  raw.right = rig.cameras[1].camera;
-  raw.right_from_left = RightFromLeft(rig);
-  for (Camera* camera : {&raw.left, &raw.right}) {
-    if (camera->image.width == 0) camera->image = image;
-  }
-  return raw;
+// `what`: of the camera and its images.
+std::string Assumed(const Calibration& calibration, const std::string& what, const Camera& camera, bool asked) {
+  const bool may_be_rectified = !asked && calibration.rig.cameras[0].projection.has_value();
+  return absl::StrFormat("camera: %s, %s, %dx%d%s%s", calibration.format, NameOf(camera.model), camera.image.width,
+                         camera.image.height, what, may_be_rectified ? " (--rectified, if that was done already)" : "");
 }
 
-// Warnings go to `notes`. INVALID_ARGUMENT: what cannot be right.
-absl::Status CheckFor(const Shape& image, const Calibration& calibration, std::vector<std::string>* notes) {
-  for (const std::string& warning : calibration.warnings) notes->push_back("warning: " + warning);
-  for (const calibration::Finding& finding : calibration::Check(calibration, image)) {
-    if (finding.severity == calibration::Finding::Severity::kError) return absl::InvalidArgumentError(finding.text);
-    notes->push_back("warning: " + finding.text);
-  }
+absl::Status AddWarnings(const Calibration& calibration, const Shape& image, std::vector<std::string>* notes) {
+  GLINT_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, calibration::WarningsOf(calibration, image));
+  for (const std::string& warning : warnings) notes->push_back("warning: " + warning);
   return absl::OkStatus();
 }
 
-std::string Assumed(const Calibration& calibration, const client::StereoRig& rig, bool asked) {
-  const bool may_be_rectified = !asked && calibration.rig.cameras[0].projection.has_value();
-  return absl::StrFormat("camera: %s, %s, %dx%d, baseline %.3f m; the images are raw, and the server rectifies them%s",
-                         calibration.format, NameOf(rig.left.model), rig.left.image.width, rig.left.image.height,
-                         rig.right_from_left.translation.norm(),
-                         may_be_rectified ? " (--rectified, if that was done already)" : "");
-}
-
 }  // namespace
+
+std::vector<std::string> PathsIn(const std::string& paths) {
+  std::error_code none;
+  if (std::filesystem::exists(paths, none)) return {paths};
+  return absl::StrSplit(paths, ',');
+}
 
 void CalibrationFlags::AddTo(Flags* flags, bool needed) {
   flags->String("calibration", "PATH[,PATH]",
                 absl::StrCat("The cameras: a file or a folder of any format that glint calibration reads, or one for "
                              "each camera, left,right.",
-                             needed ? " Needed. With --depth one camera is enough." : ""),
+                             needed ? " Needed, or --calibration-name. With --depth one camera is enough." : ""),
                 &paths_);
+  flags->String("calibration-name", "NAME",
+                "In place of --calibration, for raw pairs: a calibration that the server has (its "
+                "--calibration-directory).",
+                &name_);
   flags->String("cameras", "LEFT,RIGHT",
                 "Names of the cameras in it, or of KITTI's projections, such as P2,P3 (default: its first two).",
                 &cameras_);
@@ -104,39 +91,95 @@ void CalibrationFlags::AddTo(Flags* flags, bool needed) {
               [this](bool on) { rectified_ = on; });
 }
 
-absl::StatusOr<PairCameras> CalibrationFlags::Read(const Shape& image, bool of_one) const {
+absl::Status CalibrationFlags::Validate() const {
+  if (!named()) return absl::OkStatus();
+  if (!paths_.empty()) return absl::InvalidArgumentError("option '--calibration-name': not with --calibration");
+  if (cameras_.empty() && !rectified_.has_value()) return absl::OkStatus();
+  return absl::InvalidArgumentError("option '--calibration-name': not with --cameras or --rectified");
+}
+
+absl::StatusOr<PairCameras> CalibrationFlags::Read(const Shape& image) const {
+  PairCameras cameras;
+  if (named()) {
+    cameras.rig.emplace().name = name_;
+    return cameras;
+  }
   const std::vector<std::string> names = absl::StrSplit(cameras_, ',', absl::SkipEmpty());
-  const size_t eyes = of_one ? 1 : 2;
-  if (!names.empty() && names.size() != eyes) {
-    return absl::InvalidArgumentError(absl::StrCat("option '--cameras': '", cameras_, "' is not ",
-                                                   of_one ? "one camera, such as P2" : "LEFT,RIGHT, such as P2,P3"));
+  if (!names.empty() && names.size() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("option '--cameras': '", cameras_, "' is not LEFT,RIGHT, such as P2,P3"));
   }
   GLINT_ASSIGN_OR_RETURN(Calibration calibration, calibration::ReadCalibration(PathsIn(paths_), {image, cameras_}));
   Rig& rig = calibration.rig;
-  if (rig.cameras.size() < eyes) {
-    return absl::InvalidArgumentError(absl::StrCat(paths_, ": has ", rig.cameras.size(), " of ", eyes, " cameras"));
+  if (rig.cameras.size() < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(paths_, ": has ", rig.cameras.size(), " of 2 cameras"));
   }
-  rig.cameras.resize(eyes);
-  PairCameras cameras;
-  GLINT_RETURN_IF_ERROR(CheckFor(image, calibration, &cameras.notes));
+  rig.cameras.resize(2);
+  GLINT_RETURN_IF_ERROR(AddWarnings(calibration, image, &cameras.notes));
   const bool has_projections = std::all_of(rig.cameras.begin(), rig.cameras.end(),
                                            [](const RigCamera& camera) { return camera.projection.has_value(); });
   const bool rectified = rectified_.value_or(calibration.rectified);
-  if (rectified && !of_one && !calibration.rectified && !has_projections) {
+  if (rectified && !calibration.rectified && !has_projections) {
     return absl::InvalidArgumentError(
         absl::StrCat("option '--rectified': ", paths_, " has no projections of rectified images"));
   }
-  if (of_one && rig.cameras[0].camera.model != CameraModel::kPinhole) {
-    cameras.notes.push_back("warning: with --depth images are taken without distortion: the file's lens is not used");
-  }
-  if (rectified || of_one) {
-    cameras.camera = RectifiedCamera(rig, of_one);
-    cameras.camera.width = image.width;
-    cameras.camera.height = image.height;
+  if (rectified) {
+    cameras.camera = RectifiedCamera(rig, image, /*of_one=*/false);
   } else {
-    cameras.rig = RawRig(rig, image);
-    cameras.notes.push_back(Assumed(calibration, *cameras.rig, rectified_.has_value()));
+    cameras.rig = calibration::StereoRigOf(rig, image);
+    cameras.notes.push_back(
+        Assumed(calibration,
+                absl::StrFormat(", baseline %.3f m; the images are raw, and the server rectifies them",
+                                cameras.rig->right_from_left.translation.norm()),
+                cameras.rig->left, rectified_.has_value()));
   }
+  return cameras;
+}
+
+absl::StatusOr<PairCameras> CalibrationFlags::ReadWithDepth(const Shape& image, const std::string& depth_camera) const {
+  const bool has_depth_camera = !depth_camera.empty();
+  if (absl::StrContains(cameras_, ',')) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("option '--cameras': '", cameras_, "' is not one camera, such as P2"));
+  }
+  if (has_depth_camera && cameras_.empty()) {
+    return absl::InvalidArgumentError("option '--depth-camera': needs --cameras NAME, the camera of the images");
+  }
+  if (has_depth_camera && rectified_.value_or(false)) {
+    return absl::InvalidArgumentError("option '--depth-camera': not with --rectified");
+  }
+  const std::string names = has_depth_camera ? absl::StrCat(cameras_, ",", depth_camera) : cameras_;
+  GLINT_ASSIGN_OR_RETURN(Calibration calibration, calibration::ReadCalibration(PathsIn(paths_), {image, names}));
+  std::vector<RigCamera>& found = calibration.rig.cameras;
+  if (const size_t wanted = has_depth_camera ? 2 : 1; found.size() < wanted) {
+    return absl::InvalidArgumentError(absl::StrCat(paths_, ": has ", found.size(), " of ", wanted, " cameras"));
+  }
+  RgbdCamera raw;
+  PairCameras cameras;
+  if (has_depth_camera) {
+    raw.depth_camera = found[1].camera;
+    raw.camera_from_depth = found[0].rig_from_camera.Inverse() * found[1].rig_from_camera;
+    Calibration of_depths = calibration;
+    of_depths.warnings.clear();
+    of_depths.rig.cameras.erase(of_depths.rig.cameras.begin());
+    GLINT_RETURN_IF_ERROR(AddWarnings(of_depths, {}, &cameras.notes));
+  }
+  found.resize(1);
+  GLINT_RETURN_IF_ERROR(AddWarnings(calibration, image, &cameras.notes));
+  raw.camera = found[0].camera;
+  if (raw.camera.image.width == 0) raw.camera.image = image;
+  cameras.depth_unit = calibration.depth_unit;
+  cameras.nominal_baseline = calibration.depth_baseline;
+  const bool has_lens = raw.camera.model != CameraModel::kPinhole;
+  const bool needs_both = has_lens || raw.camera.fx != raw.camera.fy;
+  if (has_depth_camera || !rectified_.value_or(!needs_both)) {
+    cameras.raw_camera = raw;
+    cameras.notes.push_back(Assumed(calibration, "; images and depths are raw, and the server undoes the lens",
+                                    raw.camera, rectified_.has_value() || has_depth_camera));
+    return cameras;
+  }
+  if (has_lens) cameras.notes.push_back("warning: with --rectified the file's lens is not used");
+  cameras.camera = RectifiedCamera(calibration.rig, image, /*of_one=*/true);
   return cameras;
 }
 

@@ -17,7 +17,9 @@ namespace glint::cli {
 struct PairCameras {
   client::StereoCamera camera;           // of rectified images; its size is that of the images, 0 x 0 if unknown
   std::optional<client::StereoRig> rig;  // of raw images, in place of `camera`
-  std::vector<std::string> notes;        // what was assumed, and warnings
+  std::optional<client::RgbdCamera> raw_camera;        // of raw images with depths, likewise
+  std::optional<double> depth_unit, nominal_baseline;  // metres, as files of cameras with depth say them
+  std::vector<std::string> notes;                      // what was assumed, and warnings
 
   // Of `camera`: pixels, and metres.
   double focal_length() const {
@@ -29,18 +31,28 @@ struct PairCameras {
   }
 };
 
+// One path, or those between commas if there is none of the whole name.
+std::vector<std::string> PathsIn(const std::string& paths);
+
 class CalibrationFlags {
  public:
   // `needed`: the command does nothing without.
   void AddTo(Flags* flags, bool needed);
-  bool given() const { return !paths_.empty(); }
+  bool given() const { return !paths_.empty() || named(); }
+  // The server has the calibration.
+  bool named() const { return !name_.empty(); }
+  // INVALID_ARGUMENT: options that contradict each other.
+  absl::Status Validate() const;
 
-  // For images of `image` (0 x 0: unknown) of both cameras, or `of_one`: of the first one alone, whose lens is taken as
-  // removed. INVALID_ARGUMENT and NOT_FOUND name the file; INVALID_ARGUMENT also says what cannot be right in it.
-  absl::StatusOr<PairCameras> Read(const Shape& image, bool of_one = false) const;
+  // For images of `image` (0 x 0: unknown) of both cameras. INVALID_ARGUMENT and NOT_FOUND name the file;
+  // INVALID_ARGUMENT also says what cannot be right in it.
+  absl::StatusOr<PairCameras> Read(const Shape& image) const;
+  // Of a camera with depth, unless named(): with a lens or two focal lengths its images are raw. `depth_camera`: name
+  // of the camera in the file that depths are of; empty: they are registered. Errors are those of Read().
+  absl::StatusOr<PairCameras> ReadWithDepth(const Shape& image, const std::string& depth_camera = "") const;
 
  private:
-  std::string paths_, cameras_;
+  std::string paths_, cameras_, name_;
   std::optional<bool> rectified_;
 };
 

@@ -62,6 +62,7 @@ struct StereoFlags {
     return o;
   }
   absl::Status Validate() const {
+    GLINT_RETURN_IF_ERROR(calibration.Validate());
     if (!calibration.given() || (!focal_length.has_value() && !baseline.has_value())) return absl::OkStatus();
     return absl::InvalidArgumentError("option '--calibration': not with --focal-length or --baseline");
   }
@@ -89,7 +90,9 @@ std::string Help(const Flags& flags) {
              "rectified, "
              "or raw with --calibration, which gives the depths, too. LEFT and RIGHT are one picture each or many, as "
              "for glint stream. Without RIGHT each picture has both images side "
-             "by side, the left one on the left. Warnings about doubtful pairs go to standard error.",
+             "by side, the left one on the left. With --mask, --right-mask and --region keypoints are looked for "
+             "only where these allow it, in pixels of the pictures as they are. Warnings about doubtful pairs go to "
+             "standard error.",
              0) +
          flags.Help() +
          "\nExit status\n"
@@ -98,6 +101,7 @@ std::string Help(const Flags& flags) {
          "\nExamples\n"
          "  glint stereo --server inproc --draw disparity.png left.png right.png\n"
          "  glint stereo --calibration camchain.yaml --csv left/ right/\n"
+         "  glint stereo --calibration-name front --mask bonnet.png left/ right/\n"
          "  glint stereo --focal-length 707.1 --baseline 0.537 --csv left/ right/\n";
 }
 
@@ -153,7 +157,7 @@ absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, An
 }  // namespace
 
 int RunStereo(const std::vector<std::string>& arguments) {
-  PairCommand command(kName, kStereoDefaults);
+  PairCommand command(kName, kStereoDefaults, PairCommand::Masks::kBoth);
   StereoFlags stereo_flags;
   PairFlags pair_flags;
   std::string view;
@@ -174,6 +178,7 @@ int RunStereo(const std::vector<std::string>& arguments) {
   options.stereo = stereo_flags.Options();
   options.in_flight = pair_flags.in_flight.value_or(options.in_flight);
   command.SetCall(&options);
+  if (const absl::Status s = command.SetMasks(&options); !s.ok()) return UsageError(kName, s.message());
   if (const auto end = SetCameras(stereo_flags.calibration, &*source, &options); end.has_value()) return *end;
 
   auto live = LiveView::Open(

@@ -19,6 +19,8 @@
 #include "client/cli/output/scenes.h"
 #include "client/cli/output/stream_report.h"
 #include "client/cli/output/stream_run.h"
+#include "client/cli/source/calibration.h"
+#include "client/cli/source/camera_flags.h"
 #include "client/cli/source/pairs.h"
 #include "client/cli/source/waiting.h"
 #include "client/cli/track/track_flags.h"
@@ -36,7 +38,8 @@ std::string Help(const Flags& flags) {
          Wrap(
              "Finds points in the first picture and follows them through the others, with new ones in empty places "
              "when too few are left. SOURCE is as for glint stream: a folder, a pattern, a video, a camera or an "
-             "address.",
+             "address. With --mask and --region points begin where these allow it, and end where they do not; one mask "
+             "is that of all cameras, and FILE,FILE are one of each.",
              0) +
          flags.Help() +
          "\nExit status\n"
@@ -45,13 +48,15 @@ std::string Help(const Flags& flags) {
          "\nExamples\n"
          "  glint track --server inproc --draw trails.avi video.mp4\n"
          "  glint track --csv --points corners.txt frames/\n"
-         "  glint track --cameras --draw both.avi left/ right/\n";
+         "  glint track --cameras --draw both.avi left/ right/\n"
+         "  glint track --calibration camchain.yaml --mask bonnet.png --csv frames/\n";
 }
 
 const char* StateName(client::TrackState state) {
   static constexpr std::array<const char*, kTrackStateCount> kNames = {
-      "unknown",       "tracked",        "flat",          "out_of_image",    "moved_too_far", "not_converged",
-      "high_residual", "backward_error", "image_resized", "last_frame_lost", "reset",         "forgotten"};
+      "unknown",       "tracked",       "flat",           "out_of_image",  "moved_too_far",
+      "not_converged", "high_residual", "backward_error", "image_resized", "last_frame_lost",
+      "reset",         "forgotten",     "masked"};
   const auto index = static_cast<size_t>(state);
   return kNames[index < kNames.size() ? index : 0];
 }
@@ -90,6 +95,7 @@ std::string Rows(const std::vector<Picture>& pictures, const client::TrackAnswer
       AppendCsvFloats({t.x[i], t.y[i], t.last_x[i], t.last_y[i]}, &rows);
       absl::StrAppend(&rows, ",", StateName(t.state[i]));
       AppendCsvFloats({t.residual[i], t.gain[i], t.offset[i]}, &rows);
+      if (!t.rays.x.empty()) AppendCsvFloats({t.rays.x[i], t.rays.y[i], t.rays.z[i]}, &rows);
       rows += '\n';
     }
   }
@@ -99,8 +105,10 @@ std::string Rows(const std::vector<Picture>& pictures, const client::TrackAnswer
 // Where answers go. Thread-compatible; errors are about an output, and final.
 class TrackReport {
  public:
-  static absl::StatusOr<std::unique_ptr<TrackReport>> Open(const TrackFlags& flags, double rate, LiveView* live) {
-    GLINT_ASSIGN_OR_RETURN(auto report, StreamReport::Open(flags.Report(kName, kTrackCsvHeader, rate)));
+  static absl::StatusOr<std::unique_ptr<TrackReport>> Open(const TrackFlags& flags, bool rays, double rate,
+                                                           LiveView* live) {
+    const std::string header = absl::StrCat(kTrackCsvHeader, rays ? ",ray_x,ray_y,ray_z" : "");
+    GLINT_ASSIGN_OR_RETURN(auto report, StreamReport::Open(flags.Report(kName, header, rate)));
     return std::unique_ptr<TrackReport>(new TrackReport(flags, std::move(report), live));
   }
 
@@ -177,9 +185,11 @@ struct Sent {
   int64_t unread = 0;
 };
 
-// `points`: of the first picture of each stream, by camera.
-Sent SendAll(AlignedSource* source, int max_frames, const std::vector<PointList>& points, DetectorOptions* detector,
-             LiveView* live, StreamRun<client::TrackStream>* run, WaitingFrames* waiting) {
+// `first_pictures`: of the source, if they have been taken out of it. `points`: of the first picture of each stream, by
+// camera.
+Sent SendAll(std::vector<Picture> first_pictures, AlignedSource* source, int max_frames,
+             const std::vector<PointList>& points, DetectorOptions* detector, LiveView* live,
+             StreamRun<client::TrackStream>* run, WaitingFrames* waiting) {
   Sent sent;
   if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
   uint64_t id = 0;
@@ -190,8 +200,8 @@ Sent SendAll(AlignedSource* source, int max_frames, const std::vector<PointList>
       if (!sent.stream.ok()) break;
       first = true;
     }
-    std::vector<Picture> pictures;
-    const absl::Status next = source->Next(&pictures);
+    std::vector<Picture> pictures = std::exchange(first_pictures, {});
+    const absl::Status next = pictures.empty() ? source->Next(&pictures) : absl::OkStatus();
     if (absl::IsOutOfRange(next)) break;
     if (!next.ok()) {
       Complain(kName, next.message());
@@ -213,17 +223,49 @@ Sent SendAll(AlignedSource* source, int max_frames, const std::vector<PointList>
   return sent;
 }
 
+// The masks of --mask, one of each camera or none; a single one is that of all.
+absl::StatusOr<std::vector<Image>> ReadMasks(const std::string& paths, size_t cameras) {
+  std::vector<Image> masks;
+  if (paths.empty()) return masks;
+  const std::vector<std::string> names = PathsIn(paths);
+  if (names.size() != 1 && names.size() != cameras) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("option '--mask': '", paths, "' is not one file, nor one for each of ", cameras, " cameras"));
+  }
+  for (size_t c = 0; c < cameras; ++c) {
+    GLINT_ASSIGN_OR_RETURN(Image mask, ReadMask(names[names.size() == 1 ? 0 : c]));
+    masks.push_back(std::move(mask));
+  }
+  return masks;
+}
+
+// The cameras of --calibration, of these pictures; none without.
+absl::StatusOr<std::vector<Camera>> ReadCameras(const CameraFlags& flags, const std::vector<Picture>& pictures) {
+  if (!flags.given()) return std::vector<Camera>();
+  std::vector<Shape> images;
+  for (const Picture& picture : pictures) {
+    const cv::Mat canvas = picture.Canvas();
+    images.push_back({canvas.cols, canvas.rows});
+  }
+  std::vector<std::string> notes;
+  auto cameras = flags.Read(images, &notes);
+  for (const std::string& note : notes) Complain(kName, note);
+  return cameras;
+}
+
 }  // namespace
 
 int RunTrack(const std::vector<std::string>& arguments) {
   ConnectionFlags connection_flags;
   DetectorFlags detector_flags(kTrackDefaults);
   TrackFlags track_flags;
+  CameraFlags camera_flags;
   VideoOptions video;
   Flags flags;
   connection_flags.AddTo(&flags);
   connection_flags.AddTraceparentTo(&flags);
   detector_flags.AddTo(&flags);
+  camera_flags.AddTo(&flags, "Rows of --csv (columns ray_x,ray_y,ray_z)");
   track_flags.AddTo(&flags);
   video.AddTo(&flags);
 
@@ -235,13 +277,13 @@ int RunTrack(const std::vector<std::string>& arguments) {
     return UsageError(kName, "more than one SOURCE; --cameras makes each a camera's");
   }
   if (names->size() > kMaxCameras) return UsageError(kName, absl::StrCat("more than ", kMaxCameras, " cameras"));
-  if (!detector_flags.mask.empty()) return UsageError(kName, "option '--mask': not for tracks");
-  if (detector_flags.region.wanted()) return UsageError(kName, "option '--region': not for tracks");
   for (const absl::Status& status : {connection_flags.Validate(), video.Validate(), track_flags.Validate()}) {
     if (!status.ok()) return UsageError(kName, status.message());
   }
   const auto detector = detector_flags.Options();
   if (!detector.ok()) return UsageError(kName, detector.status().message());
+  const auto masks = ReadMasks(detector_flags.mask, names->size());
+  if (!masks.ok()) return UsageError(kName, masks.status().message());
   std::vector<PointList> points;
   if (!track_flags.points.empty()) {
     auto read = ReadPoints(track_flags.points, static_cast<int>(names->size()));
@@ -250,13 +292,19 @@ int RunTrack(const std::vector<std::string>& arguments) {
   }
   auto source = AlignedSource::Open(*names, SendFormat::kGray, video);
   if (!source.ok()) return SourceError(kName, source.status());
+  std::vector<Picture> first_pictures;
+  if (camera_flags.given()) {
+    if (const absl::Status s = source->Next(&first_pictures); !s.ok()) return SourceError(kName, s);
+  }
+  auto cameras = ReadCameras(camera_flags, first_pictures);
+  if (!cameras.ok()) return UsageError(kName, cameras.status().message());
 
   auto live = LiveView::Open(kName, track_flags.view,
                              absl::StrCat("tracks of ", names->front(), " on ", connection_flags.server), &*detector);
   if (!live.ok()) return UsageError(kName, live.status().message());
   const auto connection = Connection::Open(connection_flags);
   if (!connection.ok()) return CallError(kName, connection.status());
-  const auto report = TrackReport::Open(track_flags, source->rate(), &*live);
+  const auto report = TrackReport::Open(track_flags, camera_flags.given(), source->rate(), &*live);
   if (!report.ok()) return OutputError(kName, report.status());
 
   client::TrackStreamOptions options = track_flags.Options();
@@ -265,6 +313,9 @@ int RunTrack(const std::vector<std::string>& arguments) {
   options.timeout = connection_flags.timeout_or(options.timeout);
   options.traceparent = connection_flags.traceparent;
   options.gray_range = detector_flags.gray_range();
+  options.masks.assign(masks->begin(), masks->end());
+  options.region = detector_flags.region;
+  options.calibrations = *std::move(cameras);
   WaitingFrames waiting;
   StreamRun<client::TrackStream> run([&] {
     (*report)->ForgetTracks();
@@ -273,8 +324,8 @@ int RunTrack(const std::vector<std::string>& arguments) {
       waiting.Pop();
     });
   });
-  const Sent sent =
-      SendAll(&*source, track_flags.max_frames.value_or(INT32_MAX), points, &options.detector, &*live, &run, &waiting);
+  const Sent sent = SendAll(std::move(first_pictures), &*source, track_flags.max_frames.value_or(INT32_MAX), points,
+                            &options.detector, &*live, &run, &waiting);
   if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
   return (*report)->Close(run.output(), sent.unread);
 }

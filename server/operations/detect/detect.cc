@@ -1,13 +1,17 @@
 #include "server/operations/detect/detect.h"
 
+#include <optional>
 #include <utility>
 
 #include "features/status_macros.h"
+#include "glint/v1/feature_detection.pb.h"
 #include "server/operations/detect/detect_parser.h"
 #include "server/operations/detect/detect_payloads.h"
 #include "server/operations/detect/detect_reply.h"
 #include "server/operations/detect/detect_work.h"
-#include "server/operations/detect/stream_options.h"
+#include "server/wire/camera.h"
+#include "server/wire/options_images.h"
+#include "server/wire/rays.h"
 
 namespace glint {
 namespace {
@@ -39,6 +43,10 @@ class DetectCallState final : public StreamState {
     CountImage(request.image, message, 0, metrics_);
     GLINT_ASSIGN_OR_RETURN(task.options, OptionsFromWire(request.detector, max_features_));
     GLINT_RETURN_IF_ERROR(range);
+    if (request.has_camera) {
+      GLINT_ASSIGN_OR_RETURN(PayloadOf(job)->camera, CameraFromWire("camera", request.camera));
+      task.camera = &PayloadOf(job)->camera;
+    }
     GLINT_RETURN_IF_ERROR(pixels);
     task.region = request.region;
     job->pixels = ExpectedPixels(task.image, task.region, job->bytes);
@@ -50,7 +58,8 @@ class DetectCallState final : public StreamState {
   }
 
   grpc::Slice Reply(const FrameJob& job) override {
-    return SerializeDetectReply(0, *PayloadOf(&job)->task.features, job.warnings);
+    const DetectTask& task = PayloadOf(&job)->task;
+    return SerializeDetectReply(0, *task.features, job.warnings, task.rays);
   }
 
  private:
@@ -78,10 +87,11 @@ class DetectStreamState final : public StreamState {
  public:
   // `mask` may be null.
   DetectStreamState(const DetectorOptions& detector, const Region& region, std::unique_ptr<StreamMask> mask,
-                    const DetectMetrics* detect_metrics, Metrics* metrics)
+                    const std::optional<Camera>& camera, const DetectMetrics* detect_metrics, Metrics* metrics)
       : detector_(detector),
         region_(region),
         mask_(std::move(mask)),
+        camera_(camera),
         detect_metrics_(detect_metrics),
         metrics_(metrics) {}
 
@@ -95,6 +105,7 @@ class DetectStreamState final : public StreamState {
     DetectTask& task = PayloadOf(job)->task;
     task.options = detector_;
     task.stream_mask = mask_.get();
+    task.camera = camera_.has_value() ? &*camera_ : nullptr;
     task.region = request.region.wanted ? request.region : region_;
     absl::Status status = LocatePixels(request.image, request.has_mask ? &request.mask : nullptr, message, &task);
     CountImage(request.image, message, 0, metrics_);
@@ -107,7 +118,8 @@ class DetectStreamState final : public StreamState {
   }
 
   grpc::Slice Reply(const FrameJob& job) override {
-    return SerializeDetectReply(job.id, *PayloadOf(&job)->task.features, job.warnings);
+    const DetectTask& task = PayloadOf(&job)->task;
+    return SerializeDetectReply(job.id, *task.features, job.warnings, task.rays);
   }
 
  private:
@@ -116,6 +128,7 @@ class DetectStreamState final : public StreamState {
   const DetectorOptions detector_;
   const Region region_;  // of frames without one of their own
   const std::unique_ptr<StreamMask> mask_;
+  const std::optional<Camera> camera_;
   const DetectMetrics* const detect_metrics_;
   Metrics* const metrics_;
 };
@@ -128,23 +141,26 @@ class DetectStreamOperation final : public Operation {
   std::unique_ptr<Payload> MakePayload() const override { return std::make_unique<DetectStreamPayload>(); }
 
   absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message& first, SessionOptions* session) override {
-    StreamOptionsMessage message;
-    GLINT_RETURN_IF_ERROR(ParseStreamOptions(first.pieces, &message));
+    OptionImages masks;
+    masks.field = v1::DetectStreamOptions::kMaskFieldNumber;
+    GLINT_ASSIGN_OR_RETURN(const auto message,
+                           ParseOptionsAndImages<v1::DetectStreamRequest>(
+                               first.pieces, v1::DetectStreamRequest::kFrameFieldNumber, {&masks, 1}));
     GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector,
-                           FromProto(message.options.detector(), options().max_features));
-    GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(message.options, options()));
-    Region region;
-    if (message.options.has_region()) {
-      const v1::ImageRegion& proto = message.options.region();
-      region = {true, proto.x(), proto.y(), proto.width(), proto.height()};
+                           FromProto(message.options().detector(), options().max_features));
+    GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(message.options(), options()));
+    const Region region = RegionFromProto(message.options());
+    std::optional<Camera> camera;
+    if (message.options().has_camera()) {
+      GLINT_ASSIGN_OR_RETURN(camera, FromProto("camera", message.options().camera()));
     }
     std::unique_ptr<StreamMask> mask;
-    if (message.has_mask) {
+    if (masks.count > 0) {
       GLINT_ASSIGN_OR_RETURN(const ImageSource source,
-                             MaskFromWire(message.mask, message.mask_pieces, first.rules, &first.images[1]));
+                             MaskFromWire(masks.images[0], first.pieces, first.rules, &first.images[1]));
       mask = std::make_unique<StreamMask>(source);
     }
-    return std::make_unique<DetectStreamState>(detector, region, std::move(mask), &detect_metrics_, metrics());
+    return std::make_unique<DetectStreamState>(detector, region, std::move(mask), camera, &detect_metrics_, metrics());
   }
 
  private:

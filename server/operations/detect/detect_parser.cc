@@ -47,6 +47,9 @@ void CheckStreamOptions(WireReader* in) {
       case BytesTag(7):
         ReadGrayRange(in, &range);
         break;
+      case BytesTag(8):
+        CheckCamera(in);
+        break;
       default:
         in->Unknown(tag);
     }
@@ -82,6 +85,8 @@ bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
   request->image = request->mask = WireImage();
   request->region = Region();
   request->gray_range = WireGrayRange();
+  request->has_camera = false;
+  request->camera.clear();
   size_t detector_bytes = 0;
   WireReader in(message);
   while (const uint32_t tag = in.NextField()) {
@@ -109,6 +114,14 @@ bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
       case BytesTag(5):
         ReadGrayRange(&in, &request->gray_range);
         break;
+      case BytesTag(6): {
+        WireReader again = in;
+        CheckCamera(&in);
+        if (!in.ok()) break;
+        request->has_camera = true;
+        AppendText(message, again.Bytes(), kMaxCameraBytes + 1, &request->camera);
+        break;
+      }
       default:
         in.Unknown(tag);
     }

@@ -2,6 +2,7 @@
 #ifndef GLINT_SERVER_OPERATIONS_DETECT_DETECT_PARSER_H_
 #define GLINT_SERVER_OPERATIONS_DETECT_DETECT_PARSER_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -29,6 +30,9 @@ struct WireDetectRequest {
   WireImage mask;
   Region region;
   WireGrayRange gray_range;
+  // The serialized camera, as the detector options are, beyond kMaxCameraBytes + 1 bytes not complete.
+  bool has_camera = false;
+  std::string camera;
 };
 
 // False if `message` is not a serialized message of that type. `*request` is overwritten and keeps its memory.

@@ -11,6 +11,7 @@ namespace glint {
 struct DetectCallPayload final : Payload {
   WireDetectRequest request;
   DetectTask task;
+  Camera camera;  // of the task, if it has one
   StreamRange range;
 
   void Reset() override {

@@ -10,12 +10,14 @@
 
 #include "features/types.h"
 #include "features/warning.h"
+#include "server/wire/rays.h"
 
 namespace glint {
 
 // A glint.v1.DetectStreamResponse with frame_id, features and warnings; with `frame_id` 0 it is also a
-// glint.v1.DetectResponse.
-grpc::Slice SerializeDetectReply(uint64_t frame_id, const Features& features, const std::vector<Warning>& warnings);
+// glint.v1.DetectResponse. `rays` of the features may be null.
+grpc::Slice SerializeDetectReply(uint64_t frame_id, const Features& features, const std::vector<Warning>& warnings,
+                                 const Rays* rays = nullptr);
 
 }  // namespace glint
 

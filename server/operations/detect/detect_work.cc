@@ -44,6 +44,7 @@ absl::Status RunOnPixels(const LaneContext& context, int64_t started_at, DetectT
   GLINT_ASSIGN_OR_RETURN(Pixels image, PixelsOf(task->image, context.decoder, context.max_pixels, &scratch.first));
   GLINT_ASSIGN_OR_RETURN(Pixels mask, MaskOf(context, task, &scratch.second));
   GLINT_RETURN_IF_ERROR(ValidatePixels(image, mask, context.max_pixels));
+  if (task->camera != nullptr) GLINT_RETURN_IF_ERROR(CheckSize("image", image.shape(), *task->camera));
   Part part = {0, 0, image.shape()};
   if (task->region.wanted) {
     GLINT_ASSIGN_OR_RETURN(part, PartOf(task->region, image.shape()));
@@ -62,6 +63,15 @@ absl::Status RunOnPixels(const LaneContext& context, int64_t started_at, DetectT
   stages.download_ns = std::max(stages.download_ns, MonotonicNs() - run_at - stages.upload_ns - stages.detect_ns);
   job->copied_bytes = scratch.first.rows.copied_bytes() + scratch.second.rows.copied_bytes();
   return status;
+}
+
+void AddRays(const LaneContext& context, const Features& features, DetectTask* task, StageTimes* times) {
+  if (task->camera == nullptr) return;
+  const int64_t started_at = MonotonicNs();
+  Rays* const rays = context.scratch->Of<Rays>();
+  RaysOf(*task->camera, features.x, features.y, rays);
+  task->rays = rays;
+  times->download_ns += MonotonicNs() - started_at;
 }
 
 // Looks at the pixels of a JPEG file that the lane's device has decoded, where they are not to be had.
@@ -89,6 +99,7 @@ absl::Status RunDetect(const LaneContext& context, const DetectMetrics& metrics,
   if (MindsMaskValues(task->options) && task->other_mask_values > 0) {
     WarnOfMaskValues(task->other_mask_values, &job->warnings);
   }
+  AddRays(context, scratch.features, task, &job->times.stages);
   task->features = &scratch.features;
   job->keypoints = scratch.features.count();
   return absl::OkStatus();

@@ -24,9 +24,9 @@ absl::StatusOr<bool> RunJpeg(const LaneContext& context, const DetectMetrics& me
   const int64_t started_at = MonotonicNs();
   const absl::Span<const uint8_t> file = decode::Contiguous(task.image.bytes, &scratch.first.file);
   if (!decode::IsJpeg(file)) return false;
-  // A malformed file goes to the CPU, which reports the first error.
+  // A malformed file and one of the wrong size go to the CPU, which reports the first error.
   const auto shape = context.decoder->Inspect(task.image.encoding, file, context.max_pixels);
-  if (!shape.ok()) return false;
+  if (!shape.ok() || (task.camera != nullptr && *shape != task.camera->image)) return false;
   if (task.region.wanted) return LeaveToCpu(JpegFallback::kRegion, metrics);
   // The memory bound assumes files of at most this size.
   if (static_cast<int64_t>(file.size()) > context.max_pixels) return LeaveToCpu(JpegFallback::kSize, metrics);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 #include "server/operations/localize/localize_convert.h"
@@ -12,7 +13,8 @@
 #include "server/operations/localize/localize_reply.h"
 #include "server/operations/localize/localize_work.h"
 #include "server/operations/localize/map_directory.h"
-#include "server/wire/first_message.h"
+#include "server/pixels/pair_masks.h"
+#include "server/wire/options_images.h"
 
 namespace glint {
 namespace {
@@ -39,11 +41,13 @@ class LocalizeState final : public StreamState {
  public:
   // Counted in `streams` already.
   LocalizeState(std::unique_ptr<Localization> localization, const LocalizationOptions& options,
-                LocalizeStreams* streams, Metrics* metrics)
+                const PairMaskSources& masks, const Region& region, LocalizeStreams* streams, Metrics* metrics)
       : localization_(std::move(localization)),
+        detector_(options.detector),
         depth_(options.depth),
-        camera_(options.camera.image),
+        depth_shape_(DepthShapeOf(options)),
         rectification_(options.rectification),
+        masks_(masks, region),
         streams_(streams),
         metrics_(metrics) {}
   ~LocalizeState() override {
@@ -86,6 +90,12 @@ class LocalizeState final : public StreamState {
   void Answered(const FrameJob& job) override { streams_->metrics.Answered(job.times); }
 
  private:
+  // Of the images of depth, if there are any.
+  static Shape DepthShapeOf(const LocalizationOptions& options) {
+    const Rectification* const raw = options.rectification.get();
+    if (raw == nullptr || !raw->rgbd().has_value()) return options.camera.image;
+    return raw->rgbd()->depth_camera.value_or(raw->rgbd()->camera).image;
+  }
   static LocalizePayload* PayloadOf(const FrameJob* job) { return static_cast<LocalizePayload*>(job->payload); }
 
   // INVALID_ARGUMENT: it has depths, and the stream's camera has none, or the other way round.
@@ -94,8 +104,10 @@ class LocalizeState final : public StreamState {
     task->kind = request.relocalize ? LocalizeTask::Kind::kRelocalize : LocalizeTask::Kind::kTrack;
     task->time_ns = request.time_ns;
     task->depth = depth_;
-    task->camera = camera_;
+    task->depth_shape = depth_shape_;
     task->rectification = rectification_.get();
+    task->stream_masks = &masks_;
+    task->detector = &detector_;
     const bool has_depth = depth_.has_value();
     if (has_depth && request.pair.has_right) {
       return ContradictionError("right", "is given, but the stream's camera has `depth` in its place");
@@ -110,17 +122,20 @@ class LocalizeState final : public StreamState {
     GLINT_ASSIGN_OR_RETURN(const ImagePairSources pair, LocateImagePair(request.pair, message, &job->pixels));
     task->left = pair.left;
     task->right = pair.right;
+    task->masks = pair.masks;
     if (!has_depth) return absl::OkStatus();
-    int64_t pixels = 0;  // as the camera's instead
+    int64_t pixels = 0;  // as the sensor's instead
     GLINT_ASSIGN_OR_RETURN(task->right, LocateImage("depth", request.depth, message, 1, &pixels));
-    job->pixels += camera_.pixels();
+    job->pixels += depth_shape_.pixels();
     return absl::OkStatus();
   }
 
   const std::unique_ptr<Localization> localization_;
+  const DetectorOptions detector_;
   const std::optional<DepthSensor> depth_;
-  const Shape camera_;
+  const Shape depth_shape_;
   const std::shared_ptr<const Rectification> rectification_;
+  const PairMasks masks_;
   MapSize map_size_;  // as metrics have it
   LocalizeStreams* const streams_;
   Metrics* const metrics_;
@@ -138,14 +153,23 @@ class LocalizeOperation final : public Operation {
   PlacePart* places() override { return &places_; }
 
   absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message& first, SessionOptions* session) override {
+    OptionImages images[2];
+    images[0].field = v1::LocalizeStreamOptions::kMaskFieldNumber;
+    images[1].field = v1::LocalizeStreamOptions::kRightMaskFieldNumber;
     GLINT_ASSIGN_OR_RETURN(const auto request,
-                           ParseOptions<v1::LocalizeStreamRequest>(first.pieces, ParseLocalizeStreamRequest));
+                           ParseOptionsAndImages<v1::LocalizeStreamRequest>(
+                               first.pieces, v1::LocalizeStreamRequest::kLoadMapFieldNumber, absl::MakeSpan(images)));
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(request.options(), options()));
     GLINT_ASSIGN_OR_RETURN(const LocalizationOptions localization,
                            FromProto(request.options(), options(), rectifications()));
+    if (images[1].count > 0 && localization.depth.has_value()) {
+      return ContradictionError("right_mask", "is given, but a camera with depth has no right image");
+    }
+    GLINT_ASSIGN_OR_RETURN(const PairMaskSources masks, LocateStreamMasks(images, first));
     GLINT_ASSIGN_OR_RETURN(auto made, Localization::Create(localization, threads_));
     streams_.metrics.StreamsAre(++streams_.count);
-    return std::make_unique<LocalizeState>(std::move(made), localization, &streams_, metrics());
+    return std::make_unique<LocalizeState>(std::move(made), localization, masks, RegionFromProto(request.options()),
+                                           &streams_, metrics());
   }
 
  private:

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -24,9 +26,6 @@ absl::StatusOr<DetectorOptions> DetectorOf(const v1::DetectorOptions& proto, int
   }
   return detector;
 }
-
-// Numbers of the wire that no int holds are out of every range.
-int SideOf(uint32_t value) { return value > INT32_MAX ? -1 : static_cast<int>(value); }
 
 using Projection = google::protobuf::RepeatedField<double>;
 
@@ -89,7 +88,28 @@ absl::StatusOr<slam::StereoCamera> CameraFromProto(const v1::StereoCamera& proto
   return camera;
 }
 
-// Of a rig: its rectified camera.
+// The camera that raw images become.
+void SetFromRectified(std::shared_ptr<const Rectification> rectification, LocalizationOptions* options) {
+  const RectifiedPair& rectified = rectification->rectified();
+  const Camera& camera = rectified.camera;
+  options->camera.image = camera.image;
+  options->camera.focal_length = camera.fx;
+  options->camera.centre_x = camera.cx;
+  options->camera.centre_y = camera.cy;
+  options->camera.baseline = rectified.baseline;
+  options->rectification = std::move(rectification);
+}
+
+absl::Status SetFromRawCamera(const v1::LocalizeStreamOptions& proto, int64_t max_pixels,
+                              Rectifications* rectifications, LocalizationOptions* options) {
+  if (proto.has_camera()) return ContradictionError("camera", "is rectified, and `raw_camera` is raw: give either");
+  if (proto.has_rig()) return ContradictionError("rig", "has a right camera, and `raw_camera` has none: give either");
+  if (!proto.has_depth()) return ContradictionError("depth", "is missing: a raw_camera has depth");
+  GLINT_ASSIGN_OR_RETURN(auto rectification, rectifications->Get(proto.raw_camera(), max_pixels));
+  SetFromRectified(std::move(rectification), options);
+  return absl::OkStatus();
+}
+
 absl::Status SetFromRig(const v1::LocalizeStreamOptions& proto, int64_t max_pixels, Rectifications* rectifications,
                         LocalizationOptions* options) {
   if (proto.has_camera()) return ContradictionError("camera", "is rectified, and `rig` is raw: give either");
@@ -97,14 +117,8 @@ absl::Status SetFromRig(const v1::LocalizeStreamOptions& proto, int64_t max_pixe
   if (proto.refine_rig() == v1::RIG_REFINEMENT_FIXED) {
     return NotOneOfError("refine_rig", "FIXED", "ON, OFF: a rig has no rig_rotation");
   }
-  GLINT_ASSIGN_OR_RETURN(options->rectification, rectifications->Get(proto.rig(), max_pixels));
-  const RectifiedPair& rectified = options->rectification->rectified();
-  const Camera& camera = rectified.camera;
-  options->camera.image = camera.image;
-  options->camera.focal_length = camera.fx;
-  options->camera.centre_x = camera.cx;
-  options->camera.centre_y = camera.cy;
-  options->camera.baseline = rectified.baseline;
+  GLINT_ASSIGN_OR_RETURN(auto rectification, rectifications->Get(proto.rig(), max_pixels));
+  SetFromRectified(std::move(rectification), options);
   return absl::OkStatus();
 }
 
@@ -142,7 +156,12 @@ absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& p
                                               Rectifications* rectifications) {
   LocalizationOptions options;
   GLINT_ASSIGN_OR_RETURN(options.detector, DetectorOf(proto.detector(), MaxFeaturesPerImage(server)));
-  if (proto.has_rig()) {
+  const char* image_field = "camera";
+  if (proto.has_raw_camera()) {
+    image_field = "raw_camera.rectify";
+    GLINT_RETURN_IF_ERROR(SetFromRawCamera(proto, server.lanes.max_image_pixels, rectifications, &options));
+  } else if (proto.has_rig()) {
+    image_field = "rig.rectify";
     GLINT_RETURN_IF_ERROR(SetFromRig(proto, server.lanes.max_image_pixels, rectifications, &options));
   } else if (proto.has_camera()) {
     GLINT_ASSIGN_OR_RETURN(options.camera, CameraFromProto(proto.camera(), proto.has_depth()));
@@ -150,8 +169,8 @@ absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& p
     return ContradictionError("camera", "missing: pairs cannot be located without calibration");
   }
   if (const int64_t pixels = 2 * options.camera.image.pixels(); pixels > server.max_localize_pixels) {
-    return LimitError(proto.has_rig() ? "rig.rectify" : "camera", pixels, "pixels of both images",
-                      server.max_localize_pixels, "--max-localize-pixels");
+    return LimitError(image_field, pixels, "pixels of both images", server.max_localize_pixels,
+                      "--max-localize-pixels");
   }
   GLINT_RETURN_IF_ERROR(SetRefinement(proto.refine_rig(), proto.has_depth(), &options));
   if (proto.has_depth()) {

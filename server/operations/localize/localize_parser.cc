@@ -41,6 +41,13 @@ void CheckLocalizeOptions(WireReader* in) {
         return in->Message([in](uint32_t field) { in->Unknown(field); });  // depth, gray_range
       case BytesTag(10):
         return CheckStereoRig(in);
+      case BytesTag(11):
+        return CheckRgbdCamera(in);
+      case BytesTag(12):
+      case BytesTag(13):
+        return CheckImage(in);
+      case BytesTag(14):
+        return CheckRegion(in);
       default:
         in->Unknown(tag);
     }

@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "features/error.h"
 #include "features/status_macros.h"
+#include "lane/rectified_depth.h"
 #include "server/base/allocations.h"
 #include "server/pixels/image_pair.h"
 
@@ -20,6 +21,8 @@ using Kind = LocalizeTask::Kind;
 // What a lane's thread reuses from pair to pair.
 struct LocalizeScratch {
   Image left, right;  // pixels that do not lie side by side
+  Image left_mask, right_mask;
+  RectifiedDepth depths;  // of raw ones
   Location location;
   MapPart part;
 };
@@ -56,6 +59,24 @@ absl::Status UseMap(const LaneContext& context, MapDirectory* maps, Localization
   return status;
 }
 
+// Puts the image that the camera with depth becomes, and the depths of its pixels, in place of the raw ones.
+absl::Status RectifyDepth(const LaneContext& context, const Rectification& rectification, ImagePairPixels* pair,
+                          DepthView* depth) {
+  const Shape image = pair->left.shape(), camera = rectification.rgbd()->camera.image;
+  if (image != camera) {
+    return ContradictionError("left", absl::StrCat(image.width, "x", image.height, " is not the camera's ",
+                                                   camera.width, "x", camera.height));
+  }
+  const Rectification::Tables& tables = rectification.tables();
+  RectifiedRows& left = context.scratch->Of<ImageScratch>()->rectified_left;
+  left.Use(pair->left, tables.left);
+  pair->left = &left;
+  RectifiedDepth& depths = context.scratch->Of<LocalizeScratch>()->depths;
+  *depth = rectification.rgbd()->depth_camera.has_value() ? depths.Register(*depth, tables.depth)
+                                                          : depths.Remap(*depth, tables.left);
+  return absl::OkStatus();
+}
+
 // The pixels of the task, in memory. An image with depths counts as the two images that it comes in.
 absl::StatusOr<CameraView> ViewOfPair(const LaneContext& context, const LocalizeTask& task, FrameJob* job,
                                       int64_t* copy_ns) {
@@ -66,19 +87,30 @@ absl::StatusOr<CameraView> ViewOfPair(const LaneContext& context, const Localize
   int64_t copied_depth = 0;
   if (task.depth.has_value()) {
     GLINT_ASSIGN_OR_RETURN(pair.left, DecodeImage(context, "left", task.left, &images.first, job));
-    GLINT_RETURN_IF_ERROR(CheckPixels("left", pair.left.shape().pixels() + task.camera.pixels(), context.max_pixels));
-    const auto depth = DepthOf(task.right, *task.depth, task.camera, context.decoder, &images.second, &copied_depth);
+    const int64_t pixels = pair.left.shape().pixels() + task.depth_shape.pixels();
+    GLINT_RETURN_IF_ERROR(CheckPixels("left", pixels, context.max_pixels));
+    const auto depth =
+        DepthOf(task.right, *task.depth, task.depth_shape, context.decoder, &images.second, &copied_depth);
     if (!depth.ok()) return WithField("depth", depth.status());
     view.depth = *depth;
+    if (task.rectification != nullptr) {
+      GLINT_RETURN_IF_ERROR(RectifyDepth(context, *task.rectification, &pair, &view.depth));
+    }
   } else {
     GLINT_ASSIGN_OR_RETURN(pair, DecodeImagePair(context, task.left, task.right, job));
     if (task.rectification != nullptr) {
       GLINT_RETURN_IF_ERROR(RectifyImagePair(context, *task.rectification, &pair));
     }
   }
+  const Rectification::Tables* const tables = task.rectification == nullptr ? nullptr : &task.rectification->tables();
+  GLINT_RETURN_IF_ERROR(task.stream_masks->Use(context, *task.detector, task.masks,
+                                               tables == nullptr ? nullptr : &tables->left,
+                                               tables == nullptr ? nullptr : &tables->right, &pair, job));
   const int64_t copy_at = MonotonicNs();
   view.left = ViewOf(pair.left, &scratch.left);
   view.right = ViewOf(pair.right, &scratch.right);
+  view.left_mask = ViewOf(pair.left_mask, &scratch.left_mask);
+  view.right_mask = ViewOf(pair.right_mask, &scratch.right_mask);
   *copy_ns = MonotonicNs() - copy_at;
   job->copied_bytes = images.first.rows.copied_bytes() + copied_depth;
   if (!view.has_depth()) job->copied_bytes += images.second.rows.copied_bytes();

@@ -10,6 +10,7 @@
 #include "server/operations/localize/localization.h"
 #include "server/operations/localize/map_directory.h"
 #include "server/pixels/image_source.h"
+#include "server/pixels/pair_masks.h"
 #include "server/pixels/rectification.h"
 #include "server/schedule/lane_context.h"
 
@@ -22,9 +23,12 @@ struct LocalizeTask {
   enum class Kind { kTrack, kRelocalize, kRead, kSave, kLoad };
   Kind kind = Kind::kTrack;
   ImageSource left;
-  ImageSource right;                 // kNone: the left one has both images; or depths, of the camera's shape
+  ImageSource right;                 // kNone: the left one has both images; or depths
   std::optional<DepthSensor> depth;  // then
-  Shape camera;                      // of depths
+  Shape depth_shape;                 // then
+  PairMaskSources masks;             // of the pair, in place of the stream's
+  const PairMasks* stream_masks = nullptr;
+  const DetectorOptions* detector = nullptr;     // of the stream
   const Rectification* rectification = nullptr;  // of raw images; null: they are rectified
   int64_t time_ns = 0;                           // of capture
   MapPosition from;                              // of kRead

@@ -2,22 +2,19 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "features/atomic_file.h"
 #include "features/error.h"
 #include "features/server_error.h"
 #include "features/status_macros.h"
+#include "server/base/file_name.h"
 
 namespace glint {
 namespace {
@@ -25,16 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kExtension[] = ".glintmap";
-constexpr size_t kNamesSaid = 20;
 
 std::string NameOf(const fs::path& file) { return file.stem().string(); }
-
-bool IsName(absl::string_view name) {
-  const bool good = std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-  });
-  return good && !name.empty() && name.size() <= kMaxMapName && name.front() != '.';
-}
 
 }  // namespace
 
@@ -46,10 +35,7 @@ absl::StatusOr<std::string> MapDirectory::FileOf(absl::string_view name) const {
   if (path_.empty()) {
     return absl::FailedPreconditionError("name: this server keeps no maps (--map-directory)");
   }
-  if (!IsName(name)) {
-    return ContradictionError("name", absl::StrCat("\"", Echo(name), "\" is not 1..", kMaxMapName,
-                                                   " letters, digits, '_', '-' and '.', which is not the first"));
-  }
+  GLINT_RETURN_IF_ERROR(CheckFileName(name));
   if (absl::EndsWith(name, kExtension)) {
     return ContradictionError(
         "name", absl::StrCat("\"", name, "\" is the name of a file; the map's has no \"", kExtension, "\" at its end"));
@@ -73,15 +59,8 @@ absl::Status MapDirectory::Save(const std::string& file, absl::FunctionRef<absl:
 
 absl::Status MapDirectory::NoSuchMap(const std::string& file) const {
   GLINT_ASSIGN_OR_RETURN(const std::set<std::string> names, Names());
-  std::vector<absl::string_view> said;
-  for (const std::string& name : names) {
-    if (said.size() < kNamesSaid && IsName(name)) said.push_back(name);
-  }
   const std::string name = NameOf(file);
-  return NotFoundError(
-      "name", name,
-      absl::StrCat("there is no map \"", name, "\"; this server has ",
-                   said.empty() ? "none" : absl::StrJoin(said, ", "), names.size() > said.size() ? ", ..." : ""));
+  return NotFoundError("name", name, absl::StrCat("there is no map \"", name, "\"; this server has ", SomeOf(names)));
 }
 
 absl::StatusOr<std::set<std::string>> MapDirectory::Names() const {

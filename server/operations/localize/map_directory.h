@@ -2,7 +2,6 @@
 #ifndef GLINT_SERVER_OPERATIONS_LOCALIZE_MAP_DIRECTORY_H_
 #define GLINT_SERVER_OPERATIONS_LOCALIZE_MAP_DIRECTORY_H_
 
-#include <cstddef>
 #include <mutex>
 #include <set>
 #include <string>
@@ -14,16 +13,14 @@
 
 namespace glint {
 
-inline constexpr size_t kMaxMapName = 64;
-
 class MapDirectory {
  public:
   // An empty path: none, and all calls fail. Up to `max_maps` files of maps are made there. Removes what writers that
   // have died left unfinished there (RemoveUnfinished()).
   MapDirectory(std::string path, int max_maps);
 
-  // The file of the map. FAILED_PRECONDITION: there is no directory. INVALID_ARGUMENT: the name is not 1..64 letters,
-  // digits, '_', '-' and '.', begins with '.', or ends in the extension that files of maps have.
+  // The file of the map. FAILED_PRECONDITION: there is no directory. INVALID_ARGUMENT: CheckFileName()'s
+  // (server/base/file_name.h), or the name ends in the extension that files of maps have.
   absl::StatusOr<std::string> FileOf(absl::string_view name) const;
   // The error of a file of FileOf() that is not there: NOT_FOUND, with the names of the maps that are.
   absl::Status NoSuchMap(const std::string& file) const;

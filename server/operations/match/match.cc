@@ -1,5 +1,6 @@
 #include "server/operations/match/match.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +11,9 @@
 #include "server/operations/match/match_parser.h"
 #include "server/operations/match/match_reply.h"
 #include "server/operations/match/match_work.h"
+#include "server/wire/camera.h"
 #include "server/wire/first_message.h"
+#include "server/wire/rays.h"
 
 namespace glint {
 namespace {
@@ -60,6 +63,7 @@ void CountImages(const WireMatch& wire, const Message& message, Metrics* metrics
 struct MatchCallPayload final : Payload {
   WireMatchRequest request;
   MatchTask task;
+  Camera query_camera, train_camera;  // of the task, if it has them
   StreamRange range;
 
   void Reset() override {
@@ -89,6 +93,15 @@ class MatchCallState final : public StreamState {
     GLINT_ASSIGN_OR_RETURN(task.criteria, MatchOptionsFromWire(request.options));
     task.max_pairs = server_.max_match_pairs;
     task.unpack = UnpackRequest;
+    MatchCallPayload& payload = *PayloadOf(job);
+    if (request.has_query_camera) {
+      GLINT_ASSIGN_OR_RETURN(payload.query_camera, CameraFromWire("query_camera", request.query_camera));
+      task.query.camera = &payload.query_camera;
+    }
+    if (request.has_train_camera) {
+      GLINT_ASSIGN_OR_RETURN(payload.train_camera, CameraFromWire("train_camera", request.train_camera));
+      task.train.camera = &payload.train_camera;
+    }
     Message ranged = message;
     GLINT_RETURN_IF_ERROR(UseRange(request.gray_range, &PayloadOf(job)->range, &ranged));
     absl::Status status = LocateMatch(request.match, ranged, nullptr, server_.max_features, &task, job);
@@ -127,6 +140,11 @@ class MatchOperation final : public Operation {
   prometheus::Histogram* const match_seconds_;
 };
 
+// Of the images of a stream.
+struct MatchCameras {
+  std::optional<Camera> query, train;
+};
+
 struct MatchStreamPayload final : Payload {
   WireMatchStreamRequest request;
   MatchTask task;
@@ -137,10 +155,11 @@ struct MatchStreamPayload final : Payload {
 
 class MatchStreamState final : public StreamState {
  public:
-  MatchStreamState(const DetectorOptions& detector, const MatchCriteria& criteria, const ServerOptions& server,
-                   prometheus::Histogram* match_seconds, Metrics* metrics)
+  MatchStreamState(const DetectorOptions& detector, const MatchCriteria& criteria, const MatchCameras& cameras,
+                   const ServerOptions& server, prometheus::Histogram* match_seconds, Metrics* metrics)
       : detector_(detector),
         criteria_(criteria),
+        cameras_(cameras),
         max_features_(server.max_features),
         max_match_pairs_(server.max_match_pairs),
         match_seconds_(match_seconds),
@@ -161,6 +180,8 @@ class MatchStreamState final : public StreamState {
     task.criteria = criteria_;
     task.max_pairs = max_match_pairs_;
     task.unpack = UnpackPair;
+    if (cameras_.query.has_value()) task.query.camera = &*cameras_.query;
+    if (cameras_.train.has_value()) task.train.camera = &*cameras_.train;
     absl::Status status = LocateMatch(request.match, message, &sets_, max_features_, &task, job);
     CountImages(request.match, message, metrics_);
     return status;
@@ -204,6 +225,7 @@ class MatchStreamState final : public StreamState {
 
   const DetectorOptions detector_;
   const MatchCriteria criteria_;
+  const MatchCameras cameras_;
   const int max_features_;
   const int64_t max_match_pairs_;
   prometheus::Histogram* const match_seconds_;
@@ -226,7 +248,14 @@ class MatchStreamOperation final : public Operation {
     GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector,
                            FromProto(proto.detector(), MaxFeaturesPerImage(options()), kMatchDefaults));
     GLINT_ASSIGN_OR_RETURN(const MatchCriteria criteria, FromProto(proto.match()));
-    return std::make_unique<MatchStreamState>(detector, criteria, options(), match_seconds_, metrics());
+    MatchCameras cameras;
+    if (proto.has_query_camera()) {
+      GLINT_ASSIGN_OR_RETURN(cameras.query, FromProto("query_camera", proto.query_camera()));
+    }
+    if (proto.has_train_camera()) {
+      GLINT_ASSIGN_OR_RETURN(cameras.train, FromProto("train_camera", proto.train_camera()));
+    }
+    return std::make_unique<MatchStreamState>(detector, criteria, cameras, options(), match_seconds_, metrics());
   }
 
  private:

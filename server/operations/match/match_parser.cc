@@ -249,7 +249,7 @@ class Walker {
     }
   }
 
-  // Checks fields 1 and 2 of a MatchRequest. False: `tag` is none of these.
+  // Checks fields 1 and 2 of a MatchRequest or of MatchStreamOptions. False: `tag` is none of these.
   bool OptionsField(uint32_t tag) {
     switch (tag) {
       case BytesTag(1):
@@ -261,6 +261,16 @@ class Walker {
       default:
         return false;
     }
+  }
+
+  void CheckStreamOptions() {
+    in_.Message([this](uint32_t tag) {
+      WireGrayRange range;
+      if (OptionsField(tag)) return;
+      if (tag == BytesTag(7)) return ReadGrayRange(&in_, &range);
+      if (tag == BytesTag(8) || tag == BytesTag(9)) return CheckCamera(&in_);
+      in_.Unknown(tag);
+    });
   }
 
   void StreamRequest(WireMatchStreamRequest* request, const MatchArrays& arrays, SetUpdate* update) {
@@ -276,7 +286,7 @@ class Walker {
       switch (tag) {
         case BytesTag(1):
           is(WireContent::kOptions);
-          CheckOperationOptions(&in_, 7);
+          CheckStreamOptions();
           break;
         case BytesTag(2):
           is(WireContent::kFrame);
@@ -315,15 +325,21 @@ bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request) {
   request->options.clear();
   request->match = WireMatch();
   request->gray_range = WireGrayRange();
+  request->has_query_camera = request->has_train_camera = false;
+  request->query_camera.clear();
+  request->train_camera.clear();
   Walker walker(message);
   while (const uint32_t tag = walker.in()->NextField()) {
     WireReader before = *walker.in();
     if (walker.OptionsField(tag)) {
-      std::string* const to = tag == BytesTag(1) ? &request->detector : &request->options;
-      WireBytes options = before.Bytes();
-      options.size = std::min(options.size, kMaxOptionsBytes + 1 - to->size());
-      to->resize(to->size() + options.size);
-      Copy(message, options, to->data() + to->size() - options.size);
+      AppendText(message, before.Bytes(), kMaxOptionsBytes + 1,
+                 tag == BytesTag(1) ? &request->detector : &request->options);
+    } else if (tag == BytesTag(7) || tag == BytesTag(8)) {
+      const bool of_query = tag == BytesTag(7);
+      CheckCamera(walker.in());
+      (of_query ? request->has_query_camera : request->has_train_camera) = true;
+      AppendText(message, before.Bytes(), kMaxCameraBytes + 1,
+                 of_query ? &request->query_camera : &request->train_camera);
     } else if (tag == BytesTag(6)) {
       ReadGrayRange(walker.in(), &request->gray_range);
     } else if (!walker.MatchField(tag, &request->match, {})) {
@@ -363,10 +379,8 @@ void UnpackUpdate(decode::Pieces stream_request, const WireSetUpdate& sizes, Set
 }
 
 std::string NameFromWire(decode::Pieces message, const WireBytes& name) {
-  WireBytes part = name;
-  part.size = std::min(name.size, kMaxSetName + 1);
-  std::string text(part.size, '\0');
-  Copy(message, part, text.data());
+  std::string text;
+  AppendText(message, name, kMaxSetName + 1, &text);
   return text;
 }
 

@@ -47,11 +47,13 @@ struct WireMatchStreamRequest : WireEnvelope {
 bool ParseMatchStreamRequest(decode::Pieces message, WireMatchStreamRequest* request);
 
 // glint.v1.MatchRequest. The serialized options hold all occurrences, concatenated, which merges them; bytes after the
-// first kMaxOptionsBytes + 1 of each are missing.
+// first kMaxOptionsBytes + 1 of each, kMaxCameraBytes + 1 of a camera, are missing.
 struct WireMatchRequest {
   std::string detector, options;  // MatchRequest.detector and .match
   WireMatch match;
   WireGrayRange gray_range;
+  bool has_query_camera = false, has_train_camera = false;
+  std::string query_camera, train_camera;
 };
 bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request);
 

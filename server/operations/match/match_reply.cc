@@ -64,8 +64,8 @@ class MatchesWriter {
 class MatchResultWriter {
  public:
   explicit MatchResultWriter(const MatchTask& found) : matches_(found) {
-    if (found.query_features != nullptr) query_.emplace(*found.query_features);
-    if (found.train_features != nullptr) train_.emplace(*found.train_features);
+    if (found.query_features != nullptr) query_.emplace(*found.query_features, found.query_rays);
+    if (found.train_features != nullptr) train_.emplace(*found.train_features, found.train_rays);
     size_ = MessageSize(matches_);
     if (query_) size_ += MessageSize(*query_);
     if (train_) size_ += MessageSize(*train_);

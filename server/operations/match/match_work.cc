@@ -55,6 +55,7 @@ struct MatchScratch {
   DescriptorSet sides[2];
   ConditionArrays conditions;
   MatchResult matches;
+  Rays query_rays, train_rays;
 };
 
 class MatchRun {
@@ -100,10 +101,11 @@ class MatchRun {
       *found = Of(side.kept != nullptr ? *side.kept : unpacked);
       return absl::OkStatus();
     }
-    GLINT_ASSIGN_OR_RETURN(const Pixels decoded, Decode(field, side.image, pixels));
+    GLINT_ASSIGN_OR_RETURN(const Pixels decoded, Decode(field, side, pixels));
     const int64_t run_at = MonotonicNs();
     StageTimes times;
     GLINT_RETURN_IF_ERROR(context_.lane->Run(task_->detector, decoded, {}, features, &times));
+    AddRays(side, *features);
     TakeTimes(times, run_at);
     job_->copied_bytes += pixels->rows.copied_bytes();
     *found = Of(*features, task_->detector, decoded.shape());
@@ -112,12 +114,14 @@ class MatchRun {
 
   // Matches two images, whose descriptors stay on the lane's device.
   absl::Status FindBoth(Side* query, Side* train) {
-    GLINT_ASSIGN_OR_RETURN(const Pixels first, Decode("query", task_->query.image, &images_->first));
-    GLINT_ASSIGN_OR_RETURN(const Pixels second, Decode("train", task_->train.image, &images_->second));
+    GLINT_ASSIGN_OR_RETURN(const Pixels first, Decode("query", task_->query, &images_->first));
+    GLINT_ASSIGN_OR_RETURN(const Pixels second, Decode("train", task_->train, &images_->second));
     const int64_t run_at = MonotonicNs();
     StageTimes times;
     GLINT_RETURN_IF_ERROR(
         context_.lane->RunBoth(task_->detector, first, second, &images_->features, &scratch_->train, &times));
+    AddRays(task_->query, images_->features);
+    AddRays(task_->train, scratch_->train);
     TakeTimes(times, run_at);
     job_->copied_bytes += images_->first.rows.copied_bytes() + images_->second.rows.copied_bytes();
     *query = Of(images_->features, task_->detector, first.shape());
@@ -125,11 +129,20 @@ class MatchRun {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Pixels> Decode(absl::string_view field, const ImageSource& image, PixelScratch* pixels) {
+  void AddRays(const MatchTask::Side& side, const Features& features) {
+    if (side.camera == nullptr) return;
+    const bool is_query = &side == &task_->query;
+    Rays* const rays = is_query ? &scratch_->query_rays : &scratch_->train_rays;
+    RaysOf(*side.camera, features.x, features.y, rays);
+    (is_query ? task_->query_rays : task_->train_rays) = rays;
+  }
+
+  absl::StatusOr<Pixels> Decode(absl::string_view field, const MatchTask::Side& side, PixelScratch* pixels) {
     GLINT_RETURN_IF_ERROR(CheckNotCancelled(job_));
     const int64_t start = MonotonicNs();
-    GLINT_ASSIGN_OR_RETURN(const Pixels decoded,
-                           DecodeImage(context_, absl::StrCat(field, ".image"), image, pixels, job_));
+    const std::string image = absl::StrCat(field, ".image");
+    GLINT_ASSIGN_OR_RETURN(const Pixels decoded, DecodeImage(context_, image, side.image, pixels, job_));
+    if (side.camera != nullptr) GLINT_RETURN_IF_ERROR(CheckSize(image, decoded.shape(), *side.camera));
     pixels_ += decoded.shape().pixels();
     GLINT_RETURN_IF_ERROR(CheckPixels("query.image", pixels_, context_.max_pixels));
     job_->times.decode_ns += MonotonicNs() - start;

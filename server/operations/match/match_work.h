@@ -12,6 +12,7 @@
 #include "server/operations/match/descriptors.h"
 #include "server/pixels/image_source.h"
 #include "server/schedule/lane_context.h"
+#include "server/wire/rays.h"
 
 namespace glint {
 
@@ -32,6 +33,7 @@ struct MatchTask {
   struct Side {
     bool is_image = false;
     ImageSource image;
+    const Camera* camera = nullptr;  // of an image; null: no rays
     const DescriptorSet* kept = nullptr;
   };
   Side query, train;
@@ -45,10 +47,12 @@ struct MatchTask {
   const MatchResult* matches = nullptr;
   int queries = 0, trains = 0;
   const Features *query_features = nullptr, *train_features = nullptr;  // null unless the side is an image
+  const Rays *query_rays = nullptr, *train_rays = nullptr;              // of these; null without a camera
 };
 
-// Runs the match. RESOURCE_EXHAUSTED: the images together have more than the context's `max_pixels`, or the sides are
-// more than the task's `max_pairs`.
+// Runs the match. The time of rays is the download's. INVALID_ARGUMENT: an image of another size than its camera, or
+// what contradicts the options. RESOURCE_EXHAUSTED: the images together have more than the context's `max_pixels`, or
+// the sides are more than the task's `max_pairs`.
 absl::Status RunMatch(const LaneContext& context, MatchTask* task, FrameJob* job);
 
 }  // namespace glint

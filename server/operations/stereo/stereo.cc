@@ -11,8 +11,8 @@
 #include "server/operations/stereo/stereo_parser.h"
 #include "server/operations/stereo/stereo_reply.h"
 #include "server/operations/stereo/stereo_work.h"
-#include "server/wire/first_message.h"
 #include "server/wire/match_pairs.h"
+#include "server/wire/options_images.h"
 #include "server/wire/stereo_rig.h"
 
 namespace glint {
@@ -50,11 +50,12 @@ struct StereoPayload final : Payload {
 class StereoState final : public StreamState {
  public:
   // `rectification`: of raw images, or null.
-  StereoState(const DetectorOptions& detector, const StereoCriteria& criteria,
-              std::shared_ptr<const Rectification> rectification, prometheus::Histogram* match_seconds,
-              Metrics* metrics)
+  StereoState(const DetectorOptions& detector, const StereoCriteria& criteria, const PairMaskSources& masks,
+              const Region& region, std::shared_ptr<const Rectification> rectification,
+              prometheus::Histogram* match_seconds, Metrics* metrics)
       : detector_(detector),
         criteria_(criteria),
+        masks_(masks, region),
         rectification_(std::move(rectification)),
         rectified_(rectification_ == nullptr ? "" : SerializeRectified(rectification_->rectified())),
         match_seconds_(match_seconds),
@@ -70,6 +71,7 @@ class StereoState final : public StreamState {
     StereoTask& task = PayloadOf(job)->task;
     task.detector = detector_;
     task.criteria = criteria_;
+    task.masks = &masks_;
     task.rectification = rectification_.get();
     task.left_time_ns = request.left_time_ns;
     task.right_time_ns = request.right_time_ns;
@@ -94,6 +96,7 @@ class StereoState final : public StreamState {
 
   const DetectorOptions detector_;
   const StereoCriteria criteria_;
+  const PairMasks masks_;
   const std::shared_ptr<const Rectification> rectification_;
   const std::string rectified_;  // its camera, serialized
   prometheus::Histogram* const match_seconds_;
@@ -108,8 +111,11 @@ class StereoOperation final : public Operation {
   std::unique_ptr<Payload> MakePayload() const override { return std::make_unique<StereoPayload>(); }
 
   absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message& first, SessionOptions* session) override {
+    OptionImages images[] = {{v1::StereoStreamOptions::kMaskFieldNumber},
+                             {v1::StereoStreamOptions::kRightMaskFieldNumber}};
     GLINT_ASSIGN_OR_RETURN(const auto request,
-                           ParseOptions<v1::StereoStreamRequest>(first.pieces, ParseStereoStreamRequest));
+                           ParseOptionsAndImages<v1::StereoStreamRequest>(
+                               first.pieces, v1::StereoStreamRequest::kPairFieldNumber, absl::MakeSpan(images)));
     const v1::StereoStreamOptions& proto = request.options();
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(proto, options()));
     GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector,
@@ -130,7 +136,9 @@ class StereoOperation final : public Operation {
       criteria->options.focal_length = rectification->rectified().camera.fx;
       criteria->options.baseline = rectification->rectified().baseline;
     }
-    return std::make_unique<StereoState>(detector, *criteria, std::move(rectification), match_seconds_, metrics());
+    GLINT_ASSIGN_OR_RETURN(const PairMaskSources masks, LocateStreamMasks(images, first));
+    return std::make_unique<StereoState>(detector, *criteria, masks, RegionFromProto(proto), std::move(rectification),
+                                         match_seconds_, metrics());
   }
 
  private:

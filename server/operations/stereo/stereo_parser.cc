@@ -15,6 +15,24 @@ void ReadStereoPair(WireReader* in, WireStereoStreamRequest* request) {
   });
 }
 
+// A field of the options that other operations have not. False: it is none of these.
+bool CheckStereoField(uint32_t tag, WireReader* in) {
+  switch (tag) {
+    case BytesTag(8):
+      CheckStereoRig(in);
+      return true;
+    case BytesTag(9):
+    case BytesTag(10):
+      CheckImage(in);
+      return true;
+    case BytesTag(11):
+      CheckRegion(in);
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool ParseStereoStreamRequest(decode::Pieces message, WireStereoStreamRequest* request) {
@@ -24,7 +42,7 @@ bool ParseStereoStreamRequest(decode::Pieces message, WireStereoStreamRequest* r
     switch (tag) {
       case BytesTag(1):
         request->content = WireContent::kOptions;
-        CheckOperationOptions(&in, 7, 8);
+        CheckOperationOptions(&in, 7, [&in](uint32_t field) { return CheckStereoField(field, &in); });
         break;
       case BytesTag(2):
         if (request->content != WireContent::kFrame) *request = WireStereoStreamRequest();

@@ -8,6 +8,7 @@
 #include "features/options.h"
 #include "features/stereo.h"
 #include "features/types.h"
+#include "server/pixels/pair_masks.h"
 #include "server/pixels/rectification.h"
 #include "server/schedule/lane_context.h"
 #include "server/wire/convert.h"
@@ -23,6 +24,7 @@ struct StereoTask {
   DetectorOptions detector;  // valid, with descriptors
   StereoCriteria criteria;
   ImagePairSources pair;
+  const PairMasks* masks = nullptr;              // of the stream
   const Rectification* rectification = nullptr;  // of raw images; null: they are rectified
   int64_t left_time_ns = 0, right_time_ns = 0;   // of capture; 0: unknown
 
@@ -32,7 +34,7 @@ struct StereoTask {
   const StereoResult* matches = nullptr;
 };
 
-// Runs the pair. Errors of DecodeImagePair() and RectifyImagePair().
+// Runs the pair. Errors of DecodeImagePair(), RectifyImagePair() and PairMasks::Use().
 absl::Status RunStereo(const LaneContext& context, StereoTask* task, FrameJob* job);
 
 }  // namespace glint

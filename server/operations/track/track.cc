@@ -12,12 +12,26 @@
 #include "server/operations/track/track_reply.h"
 #include "server/operations/track/track_work.h"
 #include "server/pixels/job_pixels.h"
-#include "server/wire/first_message.h"
+#include "server/wire/options_images.h"
 
 namespace glint {
 namespace {
 
-static_assert(kMaxTrackCameras <= static_cast<int>(kMaxMessageImages));
+static_assert(2 * kMaxTrackCameras <= static_cast<int>(kMaxMessageImages));
+
+// The masks of an options message or of a frame, whose bytes `holders` hold: none, or one of each camera.
+absl::Status LocateMasks(absl::Span<const WireImage> wire, size_t count, int cameras, const Message& message,
+                         absl::Span<ImageBytes> holders, std::array<ImageSource, kMaxTrackCameras>* masks) {
+  if (count == 0) return absl::OkStatus();
+  if (count != static_cast<size_t>(cameras)) {
+    return ContradictionError("masks", absl::StrCat(count, ", but the stream has cameras: ", cameras));
+  }
+  for (size_t c = 0; c < count; ++c) {
+    GLINT_ASSIGN_OR_RETURN(
+        (*masks)[c], MaskFromWire(wire[c], message.pieces, message.rules, &holders[c], absl::StrCat("masks[", c, "]")));
+  }
+  return absl::OkStatus();
+}
 
 struct TrackPayload final : Payload {
   WireTrackStreamRequest request;
@@ -37,8 +51,9 @@ struct TrackStreams {
 class TrackStreamState final : public StreamState {
  public:
   // Counted in `streams` already.
-  TrackStreamState(const TrackingOptions& options, int64_t max_pixels, TrackStreams* streams, Metrics* metrics)
-      : tracked_(options, max_pixels), streams_(streams), metrics_(metrics) {}
+  TrackStreamState(const TrackingOptions& options, absl::Span<const ImageSource> masks, const Region& region,
+                   int64_t max_pixels, TrackStreams* streams, Metrics* metrics)
+      : tracked_(options, masks, region, max_pixels), streams_(streams), metrics_(metrics) {}
   ~TrackStreamState() override {
     streams_->metrics.Left(tracked_.session.live());
     streams_->metrics.StreamsAre(--streams_->count);
@@ -72,6 +87,9 @@ class TrackStreamState final : public StreamState {
     job->status = ApplyTrackEdit(PayloadOf(job)->task.message, &tracked_.session, &changed_);
     if (!job->status.ok()) return true;
     for (const CameraTracks& tracks : changed_) streams_->metrics.Changed(tracks);
+    const std::vector<Camera>& calibrations = tracked_.session.options().calibrations;
+    for (size_t c = 0; c < calibrations.size(); ++c)
+      RaysOf(calibrations[c], changed_[c].x, changed_[c].y, &changed_[c].rays);
     return true;
   }
 
@@ -105,7 +123,8 @@ class TrackStreamState final : public StreamState {
       job->pixels +=
           ExpectedPixels(*source, Region(), static_cast<int64_t>(decode::TotalBytes(message.images[c].pieces)));
     }
-    return absl::OkStatus();
+    return LocateMasks(request.mask, request.masks, options.cameras, message, message.images.subspan(kMaxTrackCameras),
+                       &task->masks);
   }
 
   TrackedStream tracked_;                               // a lane changes it, or an edit while no frame is unanswered
@@ -125,11 +144,17 @@ class TrackOperation final : public Operation {
   PlacePart* places() override { return &places_; }
 
   absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message& first, SessionOptions* session) override {
+    OptionImages wire = {v1::TrackStreamOptions::kMasksFieldNumber, kMaxTrackCameras};
     GLINT_ASSIGN_OR_RETURN(const auto request,
-                           ParseOptions<v1::TrackStreamRequest>(first.pieces, ParseTrackStreamRequest));
+                           ParseOptionsAndImages<v1::TrackStreamRequest>(
+                               first.pieces, v1::TrackStreamRequest::kAddPointsFieldNumber, {&wire, 1}));
     GLINT_ASSIGN_OR_RETURN(const TrackingOptions tracking, FromProto(request.options(), options(), session));
+    std::array<ImageSource, kMaxTrackCameras> masks;
+    GLINT_RETURN_IF_ERROR(LocateMasks(wire.images, wire.count, tracking.cameras, first, first.images, &masks));
     streams_.metrics.StreamsAre(++streams_.count);
-    return std::make_unique<TrackStreamState>(tracking, options().max_track_pixels, &streams_, metrics());
+    return std::make_unique<TrackStreamState>(tracking, absl::MakeSpan(masks).first(wire.count),
+                                              RegionFromProto(request.options()), options().max_track_pixels, &streams_,
+                                              metrics());
   }
 
  private:

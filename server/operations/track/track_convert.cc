@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/status_macros.h"
+#include "server/wire/camera.h"
 
 namespace glint {
 namespace {
@@ -88,6 +89,16 @@ absl::StatusOr<TrackingOptions> FromProto(const v1::TrackStreamOptions& proto, c
   GLINT_RETURN_IF_ERROR(ValidateTrackingOptions(tracking));
   if (tracking.cameras > server.max_track_cameras) {
     return LimitError("cameras", tracking.cameras, server.max_track_cameras, "--max-track-cameras");
+  }
+  const int calibrations = proto.calibrations_size();
+  if (calibrations != 0 && calibrations != tracking.cameras) {
+    return ContradictionError("calibrations",
+                              absl::StrCat(calibrations, ", but the stream has cameras: ", tracking.cameras));
+  }
+  for (int c = 0; c < calibrations; ++c) {
+    GLINT_ASSIGN_OR_RETURN(const Camera camera,
+                           FromProto(absl::StrCat("calibrations[", c, "]"), proto.calibrations(c)));
+    tracking.calibrations.push_back(camera);
   }
   return tracking;
 }

@@ -22,7 +22,8 @@ TrackMetrics::TrackMetrics(prometheus::Registry* registry)
                                                         {TrackState::kImageResized, "image_resized"},
                                                         {TrackState::kLastFrameLost, "last_frame_lost"},
                                                         {TrackState::kReset, "reset"},
-                                                        {TrackState::kForgotten, "forgotten"}};
+                                                        {TrackState::kForgotten, "forgotten"},
+                                                        {TrackState::kMasked, "masked"}};
   for (const auto& [state, name] : reasons) ended_[static_cast<size_t>(state)] = &ended.Add({{"reason", name}});
 }
 

@@ -83,6 +83,38 @@ size_t ReadPrediction(WireReader* in, TrackPrediction* prediction) {
   return std::max({homography <= kHomography ? 0 : homography, ids, x, y});
 }
 
+// Reads an image of a repeated field; it is stored if there is room.
+void ReadImageOf(WireReader* in, size_t* count, std::array<WireImage, kMaxTrackCameras>* images) {
+  WireImage beyond;
+  const size_t at = (*count)++;
+  ReadImage(in, at < images->size() ? &(*images)[at] : &beyond);
+}
+
+// Checks a glint.v1.TrackStreamOptions, which is parsed by protobuf but for its masks.
+void CheckTrackOptions(WireReader* in) {
+  in->Message([in](uint32_t tag) {
+    WireImage mask;
+    Region region;
+    WireGrayRange range;
+    switch (tag) {
+      case BytesTag(1):
+        return CheckDetectorOptions(in);
+      case BytesTag(2):
+        return in->Message([in](uint32_t field) { in->Unknown(field); });  // track
+      case BytesTag(13):
+        return ReadGrayRange(in, &range);
+      case BytesTag(14):
+        return ReadImage(in, &mask);
+      case BytesTag(15):
+        return ReadRegion(in, &region);
+      case BytesTag(16):
+        return CheckCamera(in);
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
 void ReadTrackFrame(WireReader* in, WireTrackStreamRequest* request) {
   in->Message([&](uint32_t tag) {
     switch (tag) {
@@ -95,18 +127,18 @@ void ReadTrackFrame(WireReader* in, WireTrackStreamRequest* request) {
       case VarintTag(3):
         request->time_ns = static_cast<int64_t>(in->Varint());
         break;
-      case BytesTag(4): {
-        WireImage beyond;
-        const size_t at = request->images++;
-        ReadImage(in, at < request->image.size() ? &request->image[at] : &beyond);
+      case BytesTag(4):
+        ReadImageOf(in, &request->images, &request->image);
         break;
-      }
       case VarintTag(5):
         request->detect = in->Varint() != 0;
         break;
       case BytesTag(6):
         request->predicted += ReadPrediction(in, nullptr);
         ++request->predictions;
+        break;
+      case BytesTag(7):
+        ReadImageOf(in, &request->masks, &request->mask);
         break;
       default:
         in->Unknown(tag);
@@ -160,7 +192,7 @@ bool ParseTrackStreamRequest(decode::Pieces message, WireTrackStreamRequest* req
     switch (tag) {
       case kTrackOptions:
         request->content = WireContent::kOptions;
-        CheckOperationOptions(&in, 13);
+        CheckTrackOptions(&in);
         break;
       case kTrackFrame:
         request->content = WireContent::kFrame;

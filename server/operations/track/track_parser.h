@@ -14,8 +14,8 @@ namespace glint {
 
 // glint.v1.TrackStreamRequest. Of predictions only the sizes are read; of an edit only its frame_id.
 struct WireTrackStreamRequest : WireEnvelope {
-  size_t images = 0;  // all; those beyond kMaxTrackCameras are not stored
-  std::array<WireImage, kMaxTrackCameras> image;
+  size_t images = 0, masks = 0;  // all; those beyond kMaxTrackCameras are not stored
+  std::array<WireImage, kMaxTrackCameras> image, mask;
   int64_t time_ns = 0;
   bool detect = false;
   size_t predictions = 0;

@@ -10,6 +10,7 @@ namespace {
 using reply::BytesFieldSize;
 using reply::MessageSize;
 using reply::PackedVarints;
+using reply::RaysWriter;
 using reply::SerializeAnswer;
 using reply::VarintFieldSize;
 using reply::WriteMessage;
@@ -20,10 +21,11 @@ static_assert(kHasEnvelope<v1::TrackStreamResponse>);
 // A serialized glint.v1.CameraTracks.
 class TracksWriter {
  public:
-  TracksWriter(uint32_t camera, const CameraTracks& tracks) : camera_(camera), tracks_(tracks) {
+  TracksWriter(uint32_t camera, const CameraTracks& tracks)
+      : camera_(camera), tracks_(tracks), rays_(v1::CameraTracks::kRayXFieldNumber, &tracks.rays) {
     ForEachArray([this](const auto& part) { size_ += part.size(); });
     size_ += VarintFieldSize(camera_) + VarintFieldSize(tracks_.detected) +
-             kFloatFields * BytesFieldSize(tracks_.count() * sizeof(float));
+             kFloatFields * BytesFieldSize(tracks_.count() * sizeof(float)) + rays_.size();
   }
   size_t size() const { return size_; }
   void Write(Writer* out) const {
@@ -38,6 +40,7 @@ class TracksWriter {
     out->FloatsField(T::kGainFieldNumber, tracks_.gain);
     out->FloatsField(T::kOffsetFieldNumber, tracks_.offset);
     out->VarintField(T::kDetectedFieldNumber, tracks_.detected);
+    rays_.Write(out);
   }
 
  private:
@@ -61,6 +64,7 @@ class TracksWriter {
 
   const uint32_t camera_;
   const CameraTracks& tracks_;
+  const RaysWriter rays_;
   size_t size_ = 0;
 };
 

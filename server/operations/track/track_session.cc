@@ -52,6 +52,23 @@ void EndAll(TrackState why, CameraTracks* live, CameraTracks* changed) {
   live->Clear();
 }
 
+// Whether the mask allows a track at the point: its nearest pixel counts.
+bool IsAllowed(const ImageView& mask, float x, float y) {
+  if (mask.empty()) return true;
+  const auto nearest = [](float v, int side) { return std::clamp(static_cast<int>(std::lround(v)), 0, side - 1); };
+  return mask.at(nearest(x, mask.width), nearest(y, mask.height)) != 0;
+}
+
+// Clears the pixels of `mask` that are 0 in `other`.
+void MaskBy(const ImageView& other, Image* mask) {
+  if (other.empty()) return;
+  for (int y = 0; y < other.height; ++y) {
+    const uint8_t* const from = other.row(y);
+    uint8_t* const to = mask->row(y);
+    for (int x = 0; x < other.width; ++x) to[x] &= from[x];
+  }
+}
+
 absl::Status CheckInside(absl::string_view field, absl::Span<const float> values, int side) {
   for (size_t i = 0; i < values.size(); ++i) {
     // Written so that NaN fails.
@@ -115,7 +132,7 @@ int TrackSession::FreeFrame(const Camera& camera) const {
 }
 
 absl::Status TrackSession::Start(int camera, const Pixels& image, TrackBackend* backend, TrackScratch* scratch,
-                                 CameraTracks* tracks) {
+                                 CameraTracks* tracks, const ImageView& mask) {
   const auto at = static_cast<size_t>(camera);
   const Camera& now = cameras_[at];
   TrackScratch::Camera& of = scratch->cameras[at];
@@ -131,6 +148,7 @@ absl::Status TrackSession::Start(int camera, const Pixels& image, TrackBackend* 
   const auto pixels = backend->SetFrame(camera, next_.frames[at], image);
   if (!pixels.ok()) return pixels.status();
   of.image = *pixels;
+  of.mask = mask;
   *tracks = now.tracks;
   tracks->detected = false;
   tracks->has_templates = options_.template_frames > 0;
@@ -226,6 +244,11 @@ absl::Status TrackSession::FinishFollow(int camera, TrackBackend* backend, Track
     tracks->gain[i] = result.gain[k];
     tracks->offset[i] = result.offset[k];
     ++tracks->origin[i].age;
+    if (tracks->lives(i) && !IsAllowed(of.mask, tracks->x[i], tracks->y[i])) {
+      tracks->state[i] = TrackState::kMasked;
+      tracks->x[i] = tracks->last_x[i];
+      tracks->y[i] = tracks->last_y[i];
+    }
     if (tracks->lives(i)) ++tracks->age[i];
   }
   return absl::OkStatus();
@@ -304,12 +327,13 @@ bool TrackSession::FindFreeCells(const TrackCells& cells, const CameraTracks& tr
 absl::Status TrackSession::StartDetect(const TrackCells& cells, int camera, size_t live, TrackBackend* backend,
                                        TrackScratch* scratch) const {
   if (absl::Status s = FinishDetect(backend, scratch); !s.ok()) return s;
-  ImageView mask;
+  TrackScratch::Camera& of = scratch->cameras[static_cast<size_t>(camera)];
+  ImageView mask = of.mask;
   if (live > 0 && cells.MaskMatters(options_.detector)) {
     cells.DrawMask(scratch->occupied, &scratch->mask);
+    MaskBy(of.mask, &scratch->mask);
     mask = scratch->mask;
   }
-  TrackScratch::Camera& of = scratch->cameras[static_cast<size_t>(camera)];
   absl::Status status = backend->StartDetect(options_.detector, of.image, mask, &of.found);
   if (status.ok()) scratch->detecting = camera;
   return status;
@@ -324,7 +348,8 @@ absl::Status TrackSession::FinishDetect(TrackBackend* backend, TrackScratch* scr
 void TrackSession::BeginTracks(const TrackCells& cells, int camera, size_t live, TrackScratch* scratch,
                                CameraTracks* tracks) {
   tracks->detected = true;
-  const Features& found = scratch->cameras[static_cast<size_t>(camera)].found;
+  const TrackScratch::Camera& of = scratch->cameras[static_cast<size_t>(camera)];
+  const Features& found = of.found;
   // A detector's keypoints are in a total order.
   const auto is_better = [&found](uint32_t a, uint32_t b) {
     return found.response[a] != found.response[b] ? found.response[a] > found.response[b] : a < b;
@@ -333,6 +358,8 @@ void TrackSession::BeginTracks(const TrackCells& cells, int camera, size_t live,
   std::vector<uint32_t>& best = scratch->best;
   best.assign(cells.count(), kNone);
   for (uint32_t i = 0; i < found.count(); ++i) {
+    // Keypoints of coarser levels are where the mask of their level allows them.
+    if (!IsAllowed(of.mask, found.x[i], found.y[i])) continue;
     const size_t cell = cells.IndexOf(found.x[i], found.y[i]);
     if (scratch->occupied[cell] == 0 && (best[cell] == kNone || is_better(i, best[cell]))) best[cell] = i;
   }

@@ -50,7 +50,7 @@ struct TrackScratch {
   struct Camera {
     std::vector<uint32_t> order;  // track indices, sorted by the frames of their templates
     TrackResult followed;         // in the order of `order`
-    ImageView image;
+    ImageView image, mask;
     TrackState lost = TrackState::kTracked;  // reason to end all tracks; kTracked: none
     bool detects = false;                    // detection started in Start()
     Features found;
@@ -79,9 +79,10 @@ class TrackSession {
   // INVALID_ARGUMENT: a time not above the last frame's; also errors of ValidatePredictions().
   absl::Status Begin(int64_t time_ns, bool detect, absl::Span<const TrackPrediction> predictions,
                      TrackScratch* scratch);
-  // Starts work on the camera's image. Errors of the backend.
+  // Starts work on the camera's image. `mask`, of its shape and borrowed until Finish(): 255 where tracks may begin and
+  // live, else 0; empty: everywhere. Errors of the backend.
   absl::Status Start(int camera, const Pixels& image, TrackBackend* backend, TrackScratch* scratch,
-                     CameraTracks* tracks);
+                     CameraTracks* tracks, const ImageView& mask = {});
   // Finishes the camera: `tracks` receives its continued, ended and new tracks. Errors of the backend.
   absl::Status Finish(int camera, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks);
   // Commits the frame. `tracks`: results of Finish(), options().cameras elements.

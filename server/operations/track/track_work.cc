@@ -27,6 +27,7 @@ struct TrackWorkScratch {
 absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTask* task, FrameJob* job) {
   TrackWorkScratch* const scratch = context.scratch->Of<TrackWorkScratch>();
   PixelScratch* const pixels = &context.scratch->Of<ImageScratch>()->first;
+  PixelScratch* const mask_pixels = &context.scratch->Of<ImageScratch>()->second;
   TrackSession& session = stream->session;
   const int64_t begun_at = MonotonicNs();
   const TrackingOptions& options = session.options();
@@ -46,13 +47,23 @@ absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTa
       return LimitError("images", kept, options.template_frames > 0 ? "pixels with those of templates" : "pixels",
                         stream->max_pixels, "--max-track-pixels");
     }
+    if (!options.calibrations.empty()) {
+      GLINT_RETURN_IF_ERROR(CheckSize(absl::StrCat("images[", c, "]"), image.shape(), options.calibrations[at]));
+    }
+    mask_pixels->rows.Recount();
+    GLINT_ASSIGN_OR_RETURN(const ImageView mask,
+                           stream->masks.Of(context, c, image.shape(), task->masks[at], mask_pixels));
     GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
     job->times.decode_ns += MonotonicNs() - start;
-    GLINT_RETURN_IF_ERROR(session.Start(c, image, &backend, &scratch->session, &scratch->found[at]));
-    job->copied_bytes += pixels->rows.copied_bytes();
+    GLINT_RETURN_IF_ERROR(session.Start(c, image, &backend, &scratch->session, &scratch->found[at], mask));
+    job->copied_bytes += pixels->rows.copied_bytes() + mask_pixels->rows.copied_bytes();
   }
   for (int c = 0; c < options.cameras; ++c) {
-    GLINT_RETURN_IF_ERROR(session.Finish(c, &backend, &scratch->session, &scratch->found[static_cast<size_t>(c)]));
+    CameraTracks& found = scratch->found[static_cast<size_t>(c)];
+    GLINT_RETURN_IF_ERROR(session.Finish(c, &backend, &scratch->session, &found));
+    if (!options.calibrations.empty()) {
+      RaysOf(options.calibrations[static_cast<size_t>(c)], found.x, found.y, &found.rays);
+    }
   }
   session.Commit(scratch->found.data());
   backend.Keep();

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "decode/pieces.h"
 #include "server/operations/track/track_lane.h"
+#include "server/operations/track/track_masks.h"
 #include "server/operations/track/track_session.h"
 #include "server/pixels/image_source.h"
 #include "server/schedule/lane_context.h"
@@ -22,10 +23,13 @@ inline constexpr int64_t kTrackRowUnit = 64;
 // State of a TrackStream. Used by one lane at a time.
 struct TrackedStream {
   // Valid options. `max_frame_pixels`: limit of all images of a frame, with rows padded to kTrackRowUnit.
-  TrackedStream(const TrackingOptions& options, int64_t max_frame_pixels)
-      : session(options), max_pixels(max_frame_pixels) {}
+  // `stream_masks`: none, or one of each camera; they are copied.
+  TrackedStream(const TrackingOptions& options, absl::Span<const ImageSource> stream_masks, const Region& region,
+                int64_t max_frame_pixels)
+      : session(options), masks(stream_masks, region), max_pixels(max_frame_pixels) {}
 
   TrackSession session;
+  TrackMasks masks;
   const int64_t max_pixels;
   TrackedCameras cameras;
 };
@@ -35,6 +39,7 @@ struct TrackTask {
   int64_t time_ns = 0;  // of capture; 0: unknown
   bool detect = false;
   std::array<ImageSource, kMaxTrackCameras> images;  // one per camera of the stream
+  std::array<ImageSource, kMaxTrackCameras> masks;   // likewise; or all of kind kNone: the stream's
   size_t predictions = 0;                            // number in the message
   decode::Pieces message;
 

@@ -8,10 +8,12 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "features/camera/camera.h"
 #include "features/options.h"
 #include "features/tracker.h"
 #include "proto/terms.h"
 #include "server/config/track_limits.h"
+#include "server/wire/rays.h"
 
 namespace glint {
 
@@ -35,6 +37,7 @@ struct TrackingOptions {
   // Frames kept per camera as templates, 1..kMaxTemplateFrames: a point is compared with its patch in the frame where
   // it began. 0: with its patch in the previous frame.
   int template_frames = 0;
+  std::vector<Camera> calibrations;  // none, or a valid one of each camera: its tracks have rays
 
   // Frames kept per camera: the last and the next one, and templates.
   int kept_frames() const { return 2 + template_frames; }
@@ -61,12 +64,13 @@ struct CameraTracks {
   std::vector<TrackState> state;
   std::vector<float> residual, gain, offset;
   std::vector<TrackOrigin> origin;  // origin.age is template_age
+  Rays rays;                        // of (x, y), with calibrations, else empty
   bool detected = false;            // detection ran
   bool has_templates = false;       // `origin` is valid
 
   size_t count() const { return id.size(); }
   bool lives(size_t i) const { return state[i] == TrackState::kTracked; }
-  // Allocates only beyond the largest count so far, as the functions below.
+  // Allocates only beyond the largest count so far, as the functions below. They leave rays alone.
   void Resize(size_t count);
   void Clear() {
     Resize(0);

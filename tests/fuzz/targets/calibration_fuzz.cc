@@ -5,7 +5,7 @@
 #include <string>
 
 #include "calibration/calibration.h"
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 #include "tests/fuzz/targets/input.h"
 
 namespace glint::calibration {

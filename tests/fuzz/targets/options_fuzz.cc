@@ -6,8 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "features/options.h"
-#include "server/operations/detect/stream_options.h"
+#include "glint/v1/feature_detection.pb.h"
 #include "server/wire/convert.h"
+#include "server/wire/options_images.h"
 #include "tests/fuzz/targets/input.h"
 
 namespace glint {
@@ -47,21 +48,22 @@ bool HasFrame(fuzz::Bytes bytes) {
 // `seed` says where the message is cut.
 void CheckFirstMessage(fuzz::Bytes bytes, uint32_t seed, const ServerOptions& server) {
   const fuzz::CutBytes cut(bytes, seed);
-  StreamOptionsMessage message;
-  const absl::Status status = ParseStreamOptions(cut.spans(), &message);
+  OptionImages masks = {v1::DetectStreamOptions::kMaskFieldNumber};
+  const auto message = ParseOptionsAndImages<v1::DetectStreamRequest>(
+      cut.spans(), v1::DetectStreamRequest::kFrameFieldNumber, {&masks, 1});
   v1::DetectStreamRequest proto;
   const bool good = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  if (!good && status.ok()) {
+  if (!good && message.ok()) {
     FUZZ_CHECK(HasFrame(bytes));
     return;
   }
-  FUZZ_CHECK(status.ok() == (good && proto.has_options()));
-  if (!status.ok()) return;
-  FUZZ_CHECK(message.has_mask == proto.options().has_mask());
+  FUZZ_CHECK(message.ok() == (good && proto.has_options()));
+  if (!message.ok()) return;
+  FUZZ_CHECK((masks.count > 0) == proto.options().has_mask());
   proto.mutable_options()->clear_mask();
   proto.DiscardUnknownFields();
-  FUZZ_CHECK(message.options.SerializeAsString() == proto.options().SerializeAsString());
-  CheckSession(message.options, server);
+  FUZZ_CHECK(message->options().SerializeAsString() == proto.options().SerializeAsString());
+  CheckSession(message->options(), server);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // Input: steps, each a byte for what to do, and numbers or bytes for how.
 #include <google/protobuf/stubs/logging.h>
 
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -49,6 +50,26 @@ void SetOptions(Input* input, v1::TrackStreamOptions* options) {
   if ((which & 256) != 0) track->set_max_backward_error(Float(input));
   if ((which & 512) != 0) track->set_max_residual(Float(input));
   track->set_require_convergence((which & 1024) != 0);
+  if ((which & 2048) != 0) {
+    for (int i = input->Number<uint8_t>() % 10; i > 0; --i) fuzz::SetImage(input, options->add_masks());
+  }
+  if ((which & 4096) != 0) {
+    v1::ImageRegion* const region = options->mutable_region();
+    region->set_x(input->Number<uint8_t>() % 64);
+    region->set_y(input->Number<uint8_t>() % 64);
+    region->set_width(input->Number<uint8_t>() % 64);
+    region->set_height(input->Number<uint8_t>() % 64);
+  }
+  if ((which & 8192) == 0) return;
+  for (int i = input->Number<uint8_t>() % 10; i > 0; --i) {
+    v1::Camera* const camera = options->add_calibrations();
+    camera->set_width(input->Number<uint8_t>() % 64);
+    camera->set_height(input->Number<uint8_t>() % 64);
+    for (auto set : {&v1::Camera::set_fx, &v1::Camera::set_fy, &v1::Camera::set_cx, &v1::Camera::set_cy}) {
+      (camera->*set)(Float(input));
+    }
+    camera->mutable_kannala_brandt()->set_k1(Float(input));
+  }
 }
 
 // Arrays of one length, or y one longer.
@@ -79,6 +100,8 @@ void SetFrame(Input* input, v1::TrackFrame* frame) {
     for (int id = 0; id < ids; ++id) prediction->add_ids(input->Number<uint8_t>());
     SetPositions(ids, (which & 16) != 0, input, prediction);
   }
+  if ((which & 32) == 0) return;
+  for (int i = 0; i < images; ++i) fuzz::SetImage(input, frame->add_masks());
 }
 
 enum Step { kBytes, kOptions, kFrame, kAdd, kForget, kReset, kDamagedFrame, kSteps };
@@ -118,6 +141,12 @@ void Check(const std::string& reply) {
       FUZZ_CHECK(size == tracks.id_size());
     }
     FUZZ_CHECK(tracks.template_age_size() == 0 || tracks.template_age_size() == tracks.id_size());
+    FUZZ_CHECK(tracks.ray_x_size() == 0 || tracks.ray_x_size() == tracks.id_size());
+    FUZZ_CHECK(tracks.ray_y_size() == tracks.ray_x_size() && tracks.ray_z_size() == tracks.ray_x_size());
+    for (int i = 0; i < tracks.ray_x_size(); ++i) {
+      const double x = tracks.ray_x(i), y = tracks.ray_y(i), z = tracks.ray_z(i), length = x * x + y * y + z * z;
+      FUZZ_CHECK(length == 0 || std::abs(length - 1) < 1e-5);
+    }
     for (int i = 1; i < tracks.id_size(); ++i) FUZZ_CHECK(tracks.id(i - 1) < tracks.id(i));
     for (int i = 0; i < tracks.id_size(); ++i) {
       if (tracks.state(i) != v1::TRACK_STATE_TRACKED) continue;

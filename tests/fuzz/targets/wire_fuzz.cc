@@ -87,7 +87,7 @@ void CheckDetectRequest(fuzz::Bytes bytes, uint32_t seed) {
   const bool good = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   const CutBytes message(bytes, seed);
   WireDetectRequest wire;
-  wire.has_image = wire.has_mask = seed % 2 != 0;  // what an earlier message left
+  wire.has_image = wire.has_mask = wire.has_camera = seed % 2 != 0;  // what an earlier message left
   FUZZ_CHECK(ParseDetectRequest(message.spans(), &wire) == good);
   if (!good) return;
   FUZZ_CHECK(wire.has_image == proto.has_image() && wire.has_mask == proto.has_mask());
@@ -100,6 +100,11 @@ void CheckDetectRequest(fuzz::Bytes bytes, uint32_t seed) {
   v1::DetectorOptions options;
   FUZZ_CHECK(options.ParseFromString(serialized));
   FUZZ_CHECK(options.SerializeAsString() == proto.detector().SerializeAsString());
+  FUZZ_CHECK(wire.has_camera == proto.has_camera());
+  if (wire.camera.size() > kMaxCameraBytes) return;  // cut
+  v1::Camera camera;
+  FUZZ_CHECK(camera.ParseFromString(wire.camera));
+  FUZZ_CHECK(camera.SerializeAsString() == proto.camera().SerializeAsString());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "server/operations/detect/stream_mask.h"
+#include "server/pixels/stream_mask.h"
 
 #include "server/pixels/image_warnings.h"
 

@@ -1,4 +1,4 @@
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 
 #include <vector>
 

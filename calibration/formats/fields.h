@@ -1,14 +1,13 @@
 // Reading the fields of calibration files.
-#ifndef GLINT_CALIBRATION_FIELDS_H_
-#define GLINT_CALIBRATION_FIELDS_H_
+#ifndef GLINT_CALIBRATION_FORMATS_FIELDS_H_
+#define GLINT_CALIBRATION_FORMATS_FIELDS_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "calibration/calibration.h"
-#include "calibration/format.h"
+#include "calibration/formats/format.h"
 #include "features/camera/rig.h"
 
 namespace glint::calibration {
@@ -37,9 +36,8 @@ absl::StatusOr<RigidTransform> Transform(const Source& source, absl::string_view
 absl::StatusOr<RigidTransform> Transform(const Source& source, absl::string_view field, const std::vector<double>& r,
                                          const Eigen::Vector3d& t);
 
-// Sets model and lens from coefficients in OpenCV's order (k1 k2 p1 p2 [k3 [k4 k5 k6 [s1.. tx ty]]]): none or all 0 is
-// a pinhole. INVALID_ARGUMENT where thin prism or tilt terms are not 0, or for another number of coefficients than 4,
-// 5, 8, 12, 14.
+// Sets the lens from coefficients in OpenCV's order (k1 k2 p1 p2 [k3 [k4 k5 k6 [s1 s2 s3 s4 [tau_x tau_y]]]]), and the
+// model by those that are not 0; none is a pinhole. INVALID_ARGUMENT: another number of them than 0, 4, 5, 8, 12 or 14.
 absl::Status SetOpenCvLens(const Source& source, absl::string_view field, const std::vector<double>& d, Camera* camera);
 
 // Sets `rectified` if all cameras are pinholes with fx = fy, of one focal length, without rotation to each other, and
@@ -48,4 +46,4 @@ void FindWhetherRectified(Calibration* calibration);
 
 }  // namespace glint::calibration
 
-#endif  // GLINT_CALIBRATION_FIELDS_H_
+#endif  // GLINT_CALIBRATION_FORMATS_FIELDS_H_

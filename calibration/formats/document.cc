@@ -1,4 +1,4 @@
-#include "calibration/document.h"
+#include "calibration/formats/document.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

@@ -1,4 +1,4 @@
-#include "calibration/fields.h"
+#include "calibration/formats/fields.h"
 
 #include <Eigen/LU>
 #include <algorithm>
@@ -24,16 +24,6 @@ absl::StatusOr<const Node*> Require(const Source& source, const Node& node, absl
 // Of numbers that NumbersOf() could not read: "NAME: "TEXT" in line 3 is no number".
 absl::Status WithSource(const Source& source, const absl::Status& status) {
   return absl::InvalidArgumentError(absl::StrCat(source.path, ": ", status.message()));
-}
-
-// The rotation nearest to `m`, by Newton's iteration for the polar decomposition. A rotation stays as it is.
-Eigen::Matrix3d Orthonormal(Eigen::Matrix3d m) {
-  for (int i = 0; i < 10; ++i) {
-    const Eigen::Matrix3d next = 0.5 * (m + m.inverse().transpose());
-    if ((next - m).cwiseAbs().maxCoeff() < 1e-15) break;
-    m = next;
-  }
-  return m;
 }
 
 }  // namespace
@@ -95,16 +85,9 @@ absl::StatusOr<RigidTransform> Transform(const Source& source, absl::string_view
 absl::StatusOr<RigidTransform> Transform(const Source& source, absl::string_view field, const std::vector<double>& r,
                                          const Eigen::Vector3d& t) {
   if (r.size() != 9) return FieldError(source, field, absl::StrCat(r.size(), " numbers, not the 9 of a rotation"));
-  RigidTransform transform;
-  transform.rotation = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(r.data());
-  transform.translation = t;
-  const double off =
-      (transform.rotation.transpose() * transform.rotation - Eigen::Matrix3d::Identity()).cwiseAbs().maxCoeff();
-  if (!(off <= 1e-2))
-    return FieldError(source, field, absl::StrFormat("no rotation: R'R is %.2g off the identity", off));
-  if (transform.rotation.determinant() < 0) return FieldError(source, field, "a mirror, not a rotation");
-  transform.rotation = Orthonormal(transform.rotation);
-  return transform;
+  const auto rotation = NearestRotation(Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(r.data()));
+  if (!rotation.ok()) return FieldError(source, field, rotation.status().message());
+  return RigidTransform{*rotation, t};
 }
 
 absl::Status SetOpenCvLens(const Source& source, absl::string_view field, const std::vector<double>& d,
@@ -117,12 +100,12 @@ absl::Status SetOpenCvLens(const Source& source, absl::string_view field, const 
     return first < n &&
            std::any_of(d.begin() + static_cast<ptrdiff_t>(first), d.end(), [](double k) { return k != 0; });
   };
-  if (any_from(8)) return FieldError(source, field, "has thin prism or tilt terms, a model that Glint does not have");
-  camera->model = any_from(5)   ? CameraModel::kRational
+  camera->model = any_from(8)   ? CameraModel::kThinPrism
+                  : any_from(5) ? CameraModel::kRational
                   : any_from(0) ? CameraModel::kRadialTangential
                                 : CameraModel::kPinhole;
   camera->lens = {};
-  std::copy_n(d.begin(), std::min<size_t>(n, kMaxLensCoefficients), camera->lens.begin());
+  std::copy(d.begin(), d.end(), camera->lens.begin());
   return absl::OkStatus();
 }
 

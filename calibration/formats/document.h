@@ -1,6 +1,6 @@
 // Trees of names and values, read from YAML, JSON and XML.
-#ifndef GLINT_CALIBRATION_DOCUMENT_H_
-#define GLINT_CALIBRATION_DOCUMENT_H_
+#ifndef GLINT_CALIBRATION_FORMATS_DOCUMENT_H_
+#define GLINT_CALIBRATION_FORMATS_DOCUMENT_H_
 
 #include <string>
 #include <vector>
@@ -39,4 +39,4 @@ absl::StatusOr<std::vector<double>> NumbersOf(const Node& node);
 
 }  // namespace glint::calibration
 
-#endif  // GLINT_CALIBRATION_DOCUMENT_H_
+#endif  // GLINT_CALIBRATION_FORMATS_DOCUMENT_H_

@@ -1,6 +1,6 @@
 // A mask shared by all frames of a stream: stored once, decoded once.
-#ifndef GLINT_SERVER_OPERATIONS_DETECT_STREAM_MASK_H_
-#define GLINT_SERVER_OPERATIONS_DETECT_STREAM_MASK_H_
+#ifndef GLINT_SERVER_PIXELS_STREAM_MASK_H_
+#define GLINT_SERVER_PIXELS_STREAM_MASK_H_
 
 #include <cstdint>
 #include <mutex>
@@ -23,6 +23,8 @@ class StreamMask {
   absl::StatusOr<ImageView> View(decode::Decoder* decoder, int64_t max_pixels);
   // The share of its pixels that are neither 0 nor 255. After View().
   double other_values() const { return other_values_; }
+  // The copy, for who decodes it elsewhere.
+  const ImageSource& source() const { return source_; }
 
  private:
   std::vector<uint8_t> bytes_;
@@ -36,4 +38,4 @@ class StreamMask {
 
 }  // namespace glint
 
-#endif  // GLINT_SERVER_OPERATIONS_DETECT_STREAM_MASK_H_
+#endif  // GLINT_SERVER_PIXELS_STREAM_MASK_H_

@@ -1,0 +1,26 @@
+// The stereo pair of a calibration: its first two cameras, left and right.
+#ifndef GLINT_CALIBRATION_STEREO_RIG_H_
+#define GLINT_CALIBRATION_STEREO_RIG_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "calibration/calibration.h"
+#include "features/camera/rig.h"
+#include "features/camera/stereo_rig.h"
+#include "features/types.h"
+
+namespace glint::calibration {
+
+// Of a rig of at least two cameras, for raw images; cameras whose image size the files do not say have that of `image`.
+// Pinholes of rectified images are such a pair, too. Nothing is checked.
+StereoRig StereoRigOf(const Rig& rig, const Shape& image);
+
+// Sentences that people should read: the calibration's warnings, and those of Check(). INVALID_ARGUMENT: what Check()
+// says cannot be right.
+absl::StatusOr<std::vector<std::string>> WarningsOf(const Calibration& calibration, const Shape& image);
+
+}  // namespace glint::calibration
+
+#endif  // GLINT_CALIBRATION_STEREO_RIG_H_
