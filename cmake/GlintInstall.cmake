@@ -17,7 +17,8 @@ install(FILES features/depth.h features/error.h features/gray_range.h features/l
         features/tracker.h features/types.h features/warning.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/features)
 install(FILES features/camera/camera.h features/camera/rectification.h features/camera/remap_table.h
-        features/camera/rig.h features/camera/stereo_rig.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/features/camera)
+        features/camera/rgbd_camera.h features/camera/rig.h features/camera/stereo_rig.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/features/camera)
 install(FILES proto/location.h proto/terms.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/proto)
 install(DIRECTORY proto/glint DESTINATION ${CMAKE_INSTALL_DATADIR}/glint/proto FILES_MATCHING PATTERN *.proto)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
