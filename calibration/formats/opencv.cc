@@ -95,6 +95,29 @@ std::string SeveralCameras(absl::Span<const Found> files) {
   return absl::StrJoin(several, ", ", [](std::string* out, const Matrix* m) { absl::StrAppend(out, m->name); });
 }
 
+// Camera matrices of cameras that are not of the pair: those with a number beyond it make it unclear which the pair is.
+absl::Status CheckOthers(absl::Span<const Found> files, const Source& source, std::vector<std::string>* warnings) {
+  std::vector<const Matrix*> pair;
+  std::vector<const Matrix*> others;
+  for (const Found& file : files) {
+    for (const Matrix& matrix : file.matrices) {
+      if (matrix.role == Role::kIntrinsics) (matrix.eye == 0 || matrix.eye == 1 ? pair : others).push_back(&matrix);
+    }
+  }
+  for (const Matrix* other : others) {
+    if (other->eye > 1) {
+      return FieldError(source, other->name,
+                        "is of a third camera: it is not clear which two the pair is; leave the others out");
+    }
+    const bool is_same =
+        std::any_of(pair.begin(), pair.end(), [&](const Matrix* m) { return AreEqual(m->values, other->values); });
+    if (!is_same) {
+      warnings->push_back(FieldWarning(*other->source, other->name, "is of a camera beside the pair, and left out"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Counts eyes from 0, and makes files of one camera each the left one's, the right one's.
 void NumberEyes(std::vector<Found>* files) {
   bool from_zero = false;
@@ -296,6 +319,7 @@ absl::StatusOr<Calibration> Read(absl::Span<const Source> sources, const ReadOpt
     FindWhetherRectified(&calibration);
     return calibration;
   }
+  if (!are_chosen) GLINT_RETURN_IF_ERROR(CheckOthers(files, sources[0], &calibration.warnings));
   GLINT_RETURN_IF_ERROR(RelateEyes(matrices, sources, &calibration));
   FindWhetherRectified(&calibration);
   const bool are_projections =

@@ -27,9 +27,9 @@ bool HasWord(const Words& words, std::initializer_list<absl::string_view> wanted
 // Takes the side off an end of a word of a matrix's: "mtxl", "kr", "leftcam".
 bool TakeOffSide(absl::string_view word, absl::string_view* rest, absl::string_view* side) {
   const auto is_of_matrix = [](absl::string_view stem) {
-    constexpr absl::string_view kStems[] = {"k",     "d",      "m",         "r",          "p",          "t",
-                                            "mtx",   "dist",   "cam",       "camera",     "mat",        "matrix",
-                                            "coeff", "coeffs", "intrinsic", "intrinsics", "distortion", "proj"};
+    constexpr absl::string_view kStems[] = {
+        "k",   "d",      "m",     "r",      "p",         "t",          "mtx",        "dist", "cam", "camera",
+        "mat", "matrix", "coeff", "coeffs", "intrinsic", "intrinsics", "distortion", "proj", "xi"};
     return std::find(std::begin(kStems), std::end(kStems), stem) != std::end(kStems);
   };
   for (const absl::string_view end : {"left", "right", "l", "r"}) {
@@ -101,7 +101,8 @@ bool IsLensName(const Words& words) {
 Role RoleOf(const Words& words, const std::vector<double>& values) {
   const bool of_new_image = StartsWord(words, "new") || StartsWord(words, "optimal") || StartsWord(words, "undist") ||
                             StartsWord(words, "rect");
-  if (IsLensName(words) && values.size() != 1 && values.size() <= 14) return Role::kLens;
+  const bool is_camera_matrix = values.size() == 9 && LooksLikeIntrinsics(values);  // "Kc", beside the lens "kc"
+  if (IsLensName(words) && values.size() != 1 && values.size() <= 14 && !is_camera_matrix) return Role::kLens;
   switch (values.size()) {
     case 1:
       return HasWord(words, {"xi"}) ? Role::kXi : Role::kNone;
@@ -110,8 +111,12 @@ Role RoleOf(const Words& words, const std::vector<double>& values) {
     case 3:
       if (HasWord(words, {"t", "trans", "translation", "tvec"})) return Role::kTranslation;
       return NamesRotation(words) || HasWord(words, {"r"}) ? Role::kRotation : Role::kNone;
+    case 5:
+    case 8:
+    case 14:
+      return HasWord(words, {"k"}) ? Role::kLens : Role::kNone;  // "k" beside "K"
     case 9:
-      if (LooksLikeIntrinsics(values) || (IsIntrinsicsName(words) && !NamesRotation(words))) {
+      if (is_camera_matrix || (IsIntrinsicsName(words) && !NamesRotation(words))) {
         return of_new_image ? Role::kNone : Role::kIntrinsics;
       }
       return NamesRotation(words) || HasWord(words, {"r", "rect"}) ? Role::kRotation : Role::kNone;
@@ -172,6 +177,7 @@ void Add(const Source& source, const std::string& name, std::vector<double> valu
   if (matrix.role == Role::kNone) return;
   matrix.values = matrix.role == Role::kRotation && values.size() == 3 ? RotationOf(values) : std::move(values);
   FindEye(words, &matrix);
+  found->fisheye = found->fisheye || (matrix.role == Role::kLens && HasWord(words, {"fe"}));  // "D_LEFT_FE"
   const bool of_camera = HasWord(words, {"rect", "rectification", "rectify"}) || matrix.eye != kNoEye;
   if (matrix.role == Role::kRotation && of_camera) matrix.role = Role::kRectification;
   if (matrix.role == Role::kSize && HasWord(words, {"shape"})) std::swap(matrix.values[0], matrix.values[1]);

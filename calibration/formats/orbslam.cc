@@ -231,13 +231,18 @@ absl::StatusOr<Calibration> ReadOrbSlam2(absl::Span<const Source> sources, const
   GLINT_RETURN_IF_ERROR(CheckOneFile(sources));
   const Source& source = sources[0];
   Calibration calibration;
-  if (HasKey(source, "LEFT.K")) {
+  const bool has_raw_pair = HasKey(source, "LEFT.K");
+  if (has_raw_pair && NumberOr(source, source.root, "DepthMapFactor", 0).value_or(0) <= 1) {
     GLINT_RETURN_IF_ERROR(ReadOrbSlamRawPair(source, &calibration));
     FindWhetherRectified(&calibration);
     return calibration;
   }
   GLINT_ASSIGN_OR_RETURN(const std::string type, OrbSlamType(source));
   GLINT_ASSIGN_OR_RETURN(const Camera camera, OrbSlamCamera(source, "Camera.", type));
+  if (has_raw_pair) {  // of the example that the file began as
+    calibration.warnings.push_back(
+        FieldWarning(source, "LEFT.K", "is left out, as is RIGHT.K: DepthMapFactor is of a camera with depth"));
+  }
   const bool has_bf = HasKey(source, "Camera.bf") && !IsOrbSlamDepth(source, camera);
   if (HasKey(source, "Tlr") || HasKey(source, "Camera2.fx") || (has_bf && type == kFisheyeType)) {
     GLINT_RETURN_IF_ERROR(ReadOrbSlamFisheyePair(source, camera, type, &calibration));

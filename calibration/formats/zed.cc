@@ -1,5 +1,6 @@
 // ZED's factory calibration, SN<number>.conf: INI, a section for each image size, millimetres.
 #include <Eigen/Geometry>
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
+#include "calibration/formats/matrices.h"
 #include "features/status_macros.h"
 
 namespace glint::calibration {
@@ -102,7 +104,11 @@ absl::StatusOr<RigCamera> ReadZedCamera(const Source& source, const ZedFields& f
     // Newer files have one section of coefficients for all sizes.
     GLINT_ASSIGN_OR_RETURN(d.emplace_back(), ZedNumber(source, fields, {side + "_DISTO/" + key, section + key}, 0.0));
   }
-  GLINT_RETURN_IF_ERROR(SetOpenCvLens(source, section + "k1", d, &camera.camera));
+  // The factory's lenses have k1, k2 and k3, with or without tangential terms; fisheye ones k1 to k4 alone.
+  const bool is_fisheye =
+      d[5] != 0 && d[2] == 0 && d[3] == 0 && std::all_of(d.begin() + 6, d.end(), [](double k) { return k == 0; });
+  GLINT_RETURN_IF_ERROR(is_fisheye ? SetFisheyeLens(source, section + "k1", {d[0], d[1], d[4], d[5]}, &camera.camera)
+                                   : SetOpenCvLens(source, section + "k1", d, &camera.camera));
   return camera;
 }
 

@@ -98,9 +98,41 @@ TEST(OpenCv, NamesThatDoNotSayLeftAndRightAreRefused) {
               HasSubstr("file: mtx_iphone, mtx_webcam: are of several cameras, of which the names do not say left"));
   const std::vector<std::string> one_of_them = {"mtx_left", "dist_left", "mtx_webcam", "dist_webcam", "R", "T"};
   EXPECT_THAT(ErrorOf(kHeader + Stereo(one_of_them, Matrix)), HasSubstr("mtx_left, mtx_webcam: are of several"));
+  EXPECT_THAT(ErrorOf(kHeader + Matrix("Kc", 3, kK1) + Matrix("kc", 1, kD1) + Matrix("Kp", 3, kK2)),
+              HasSubstr("file: Kc, Kp: are of several cameras"));
   // The same one twice is one.
   const auto twice = Read(kHeader + Matrix("camera_matrix", 3, kK1) + Matrix("K_of_lens", 3, kK1));
   EXPECT_THAT(twice.rig.cameras, SizeIs(1));
+}
+
+TEST(OpenCv, CamerasBesideThePair) {
+  const std::string other = Matrix("K_rgb", 3, {600, 0, 320, 0, 600, 240, 0, 0, 1});
+  const std::vector<std::string> names = {"K_l", "D_l", "K_r", "D_r", "R", "T"};
+  const auto read = Read(kHeader + other + Stereo(names, Matrix));
+  ASSERT_THAT(read.rig.cameras, SizeIs(2));
+  EXPECT_EQ(read.rig.cameras[0].camera.fx, 458.654);
+  EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("K_rgb: is of a camera beside the pair, and left out")));
+  const std::string third = Matrix("K3", 3, {600, 0, 320, 0, 600, 240, 0, 0, 1});
+  const std::vector<std::string> numbers = {"K1", "D1", "K2", "D2", "R", "T"};
+  EXPECT_THAT(ErrorOf(kHeader + Stereo(numbers, Matrix) + third), HasSubstr("file: K3: is of a third camera"));
+}
+
+TEST(OpenCv, LensesBesideMatricesOfTheSameLetter) {
+  for (const char* lens : {"k", "kc"}) {
+    const auto read = Read(kHeader + Matrix("K", 3, kK1) + Matrix(lens, 5, kD1));
+    ASSERT_THAT(read.rig.cameras, SizeIs(1));
+    EXPECT_EQ(read.rig.cameras[0].camera.model, CameraModel::kRadialTangential) << lens;
+    EXPECT_EQ(read.rig.cameras[0].camera.lens[0], kD1[0]) << lens;
+  }
+  const std::vector<double> fisheye = {0.02, -0.01, 0.003, -0.0004};
+  const auto read = Read(kHeader + Matrix("K_LEFT", 3, kK1) + Matrix("D_LEFT_FE", 1, fisheye));
+  EXPECT_EQ(read.rig.cameras[0].camera.model, CameraModel::kKannalaBrandt);
+  const auto omni = Read(kHeader + Matrix("Kl", 3, kK1) + Matrix("Dl", 1, {-0.3, 0.1, 0.001, 0.002}) + "xil: 2.5\n" +
+                         Matrix("Kr", 3, kK2) + Matrix("Dr", 1, {-0.3, 0.1, 0.001, 0.002}) + "xir: 2.4\n" +
+                         Matrix("R", 3, ByRows(Eigen::Matrix3d::Identity())) + Matrix("T", 3, {-0.1, 0, 0}));
+  ASSERT_THAT(omni.rig.cameras, SizeIs(2));
+  EXPECT_EQ(omni.rig.cameras[1].camera.model, CameraModel::kOmni);
+  EXPECT_EQ(omni.rig.cameras[1].camera.lens[0], 2.4);
 }
 
 TEST(OpenCv, RotationVectorsAndTheOtherDirection) {

@@ -104,6 +104,15 @@ std::string RawOrbSlam2() {
   return kOrbSlam2 + side("LEFT", left, 458.654, 0) + side("RIGHT", right, 457.587, -47.90639384423901);
 }
 
+TEST(OrbSlam2, DepthInAnExampleOfAPair) {
+  const auto read = Read(RawOrbSlam2() + "DepthMapFactor: 1000.0\n");
+  ASSERT_THAT(read.rig.cameras, SizeIs(1));
+  EXPECT_EQ(read.rig.cameras[0].camera.fx, 435.2046959714599);
+  EXPECT_EQ(read.depth_unit, 0.001);
+  EXPECT_NEAR(read.depth_baseline.value(), 0.1100778, 1e-7);
+  EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("LEFT.K: is left out, as is RIGHT.K: DepthMapFactor is of a")));
+}
+
 TEST(OrbSlam2, RawPair) {
   const auto read = Read(RawOrbSlam2());
   EXPECT_THAT(read.warnings, IsEmpty());

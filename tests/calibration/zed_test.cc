@@ -71,6 +71,13 @@ TEST(Zed, NewerFilesHaveEightCoefficientsApart) {
   EXPECT_EQ(prism.rig.cameras[0].camera.lens, (LensCoefficients{1, 2, 0.1, 0.2, 3, 4, 5, 6, 0.01, 0.02, 0.03, 0.04}));
 }
 
+TEST(Zed, FisheyeLensesHaveFourCoefficients) {
+  const std::string text = ZedFile() + "[LEFT_DISTO]\nk1=0.03\nk2=-0.012\nk3=0.004\nk4=-0.0009\np1=0\np2=0\n";
+  const auto read = Read(text);
+  EXPECT_EQ(read.rig.cameras[0].camera.model, CameraModel::kKannalaBrandt);
+  EXPECT_EQ(read.rig.cameras[0].camera.lens, (LensCoefficients{0.03, -0.012, 0.004, -0.0009}));
+}
+
 TEST(Zed, ErrorsNameTheField) {
   EXPECT_THAT(ErrorOf(Without(ZedFile(), "Baseline=119.9\n")), HasSubstr("STEREO/Baseline_HD: is missing"));
   EXPECT_THAT(ErrorOf(Without(ZedFile(), "Baseline=119.9", "Baseline=x")),
