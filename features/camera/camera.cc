@@ -115,16 +115,7 @@ bool Project(const Camera& camera, const Eigen::Vector3d& point, Eigen::Vector2d
 }
 
 bool Unproject(const Camera& camera, const Eigen::Vector2d& pixel, Eigen::Vector3d* ray) {
-  const Eigen::Vector2d ab((pixel.x() - camera.cx) / camera.fx, (pixel.y() - camera.cy) / camera.fy);
-  return WithLens(camera, [&](const auto& lens) {
-    Eigen::Vector3d found;
-    Eigen::Vector2d back;
-    if (!lens.Unproject(ab, &found)) return false;
-    found.normalize();
-    if (!(lens.Project(found, &back, nullptr) && (back - ab).norm() <= 1e-9)) return false;
-    *ray = found;
-    return true;
-  });
+  return WithLens(camera, [&](const auto& lens) { return UnprojectBy(lens, camera, pixel, ray); });
 }
 
 }  // namespace glint

@@ -41,6 +41,19 @@ auto WithLens(const Camera& camera, const Function& function) {
   return function(RadialTangential(camera.lens));
 }
 
+// Unproject() of camera.h by the camera's lens.
+template <typename Lens>
+bool UnprojectBy(const Lens& lens, const Camera& camera, const Eigen::Vector2d& pixel, Eigen::Vector3d* ray) {
+  const Eigen::Vector2d ab((pixel.x() - camera.cx) / camera.fx, (pixel.y() - camera.cy) / camera.fy);
+  Eigen::Vector3d found;
+  Eigen::Vector2d back;
+  if (!lens.Unproject(ab, &found)) return false;
+  found.normalize();
+  if (!(lens.Project(found, &back, nullptr) && (back - ab).norm() <= 1e-9)) return false;
+  *ray = found;
+  return true;
+}
+
 }  // namespace glint
 
 #endif  // GLINT_FEATURES_CAMERA_LENS_H_

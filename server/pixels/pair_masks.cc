@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/server_error.h"
 #include "features/status_macros.h"
@@ -23,12 +22,6 @@ struct MaskScratch {
 };
 
 using PairMaskScratch = std::array<MaskScratch, 2>;
-
-absl::Status CheckShape(Shape mask, Shape image) {
-  if (mask == image) return absl::OkStatus();
-  return ContradictionError(
-      "mask", absl::StrCat(mask.width, "x", mask.height, " is not the image's ", image.width, "x", image.height));
-}
 
 }  // namespace
 
@@ -77,7 +70,7 @@ absl::Status PairMasks::Find(const LaneContext& context, const Side& side, const
   };
   // The mask, if there is one, within the region.
   const auto in_region = [&](Pixels whole) -> absl::StatusOr<Pixels> {
-    if (!whole.empty()) GLINT_RETURN_IF_ERROR(CheckShape(whole.shape(), wanted.image));
+    if (!whole.empty()) GLINT_RETURN_IF_ERROR(CheckMaskShape("mask", whole.shape(), wanted.image));
     if (!region_.wanted) return whole;
     GLINT_ASSIGN_OR_RETURN(const Part part, PartOf(region_, wanted.image));
     scratch.in_region.Use(wanted.image, part, whole);

@@ -6,11 +6,22 @@
 #include <cstdint>
 #include <cstring>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "features/error.h"
 #include "features/pixels.h"
 #include "features/types.h"
 #include "server/pixels/job_pixels.h"
 
 namespace glint {
+
+// OK, or INVALID_ARGUMENT of `field`: the mask has another size than its image.
+inline absl::Status CheckMaskShape(absl::string_view field, Shape mask, Shape image) {
+  if (mask == image) return absl::OkStatus();
+  return ContradictionError(
+      field, absl::StrCat(mask.width, "x", mask.height, " is not the image's ", image.width, "x", image.height));
+}
 
 // Rows of a mask that are 0 outside of a part of the image. Thread-compatible, as the mask is.
 class RegionRows final : public PixelRows {

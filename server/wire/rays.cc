@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "features/camera/lens.h"
 #include "features/error.h"
 #include "glint/v1/calibration.pb.h"
 #include "server/wire/camera.h"
@@ -12,13 +13,15 @@ namespace glint {
 
 void RaysOf(const Camera& camera, absl::Span<const float> x, absl::Span<const float> y, Rays* rays) {
   for (auto* values : {&rays->x, &rays->y, &rays->z}) values->resize(x.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    Eigen::Vector3d ray;
-    if (!Unproject(camera, {x[i], y[i]}, &ray)) ray.setZero();
-    rays->x[i] = static_cast<float>(ray.x());
-    rays->y[i] = static_cast<float>(ray.y());
-    rays->z[i] = static_cast<float>(ray.z());
-  }
+  WithLens(camera, [&](const auto& lens) {
+    for (size_t i = 0; i < x.size(); ++i) {
+      Eigen::Vector3d ray;
+      if (!UnprojectBy(lens, camera, {x[i], y[i]}, &ray)) ray.setZero();
+      rays->x[i] = static_cast<float>(ray.x());
+      rays->y[i] = static_cast<float>(ray.y());
+      rays->z[i] = static_cast<float>(ray.z());
+    }
+  });
 }
 
 absl::Status CheckSize(absl::string_view field, Shape image, const Camera& camera) {

@@ -47,15 +47,6 @@ struct Depths {
   std::vector<uint8_t> bytes;
 };
 
-RigidTransform Turned(double x, double y, double z, const Eigen::Vector3d& translation) {
-  RigidTransform transform;
-  transform.rotation = (Eigen::AngleAxisd(x, Eigen::Vector3d::UnitX()) *
-                        Eigen::AngleAxisd(y, Eigen::Vector3d::UnitY()) * Eigen::AngleAxisd(z, Eigen::Vector3d::UnitZ()))
-                           .toRotationMatrix();
-  transform.translation = translation;
-  return transform;
-}
-
 std::vector<uint16_t> Registered(const Depths& depths, const DepthTable& table) {
   std::vector<uint16_t> registered(static_cast<size_t>(table.shape.pixels()), 7);
   cpu::RegisterDepth(depths.view(), table, registered.data());

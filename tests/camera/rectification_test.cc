@@ -14,15 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-RigidTransform Turned(double x, double y, double z, const Eigen::Vector3d& translation) {
-  RigidTransform transform;
-  transform.rotation = (Eigen::AngleAxisd(x, Eigen::Vector3d::UnitX()) *
-                        Eigen::AngleAxisd(y, Eigen::Vector3d::UnitY()) * Eigen::AngleAxisd(z, Eigen::Vector3d::UnitZ()))
-                           .toRotationMatrix();
-  transform.translation = translation;
-  return transform;
-}
-
 Camera PinholeOf(Shape image, double focal_length) {
   return {CameraModel::kPinhole,    image, focal_length, focal_length, (image.width - 1) / 2.0,
           (image.height - 1) / 2.0, {}};

@@ -2,6 +2,7 @@
 #ifndef GLINT_TESTS_CAMERA_TEST_CAMERAS_H_
 #define GLINT_TESTS_CAMERA_TEST_CAMERAS_H_
 
+#include <Eigen/Geometry>
 #include <array>
 #include <string>
 #include <vector>
@@ -9,6 +10,16 @@
 #include "features/camera/rig.h"
 
 namespace glint {
+
+// By angles about x, y and then z, radians.
+inline RigidTransform Turned(double x, double y, double z, const Eigen::Vector3d& translation) {
+  RigidTransform transform;
+  transform.rotation = (Eigen::AngleAxisd(x, Eigen::Vector3d::UnitX()) *
+                        Eigen::AngleAxisd(y, Eigen::Vector3d::UnitY()) * Eigen::AngleAxisd(z, Eigen::Vector3d::UnitZ()))
+                           .toRotationMatrix();
+  transform.translation = translation;
+  return transform;
+}
 
 struct TestCamera {
   std::string name;

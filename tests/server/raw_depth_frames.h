@@ -39,32 +39,13 @@ inline RgbdCamera CameraOf(Kind kind) {
   return rgbd;
 }
 
-inline void SetCamera(const Camera& camera, v1::Camera* proto) {
-  proto->set_width(static_cast<uint32_t>(camera.image.width));
-  proto->set_height(static_cast<uint32_t>(camera.image.height));
-  proto->set_fx(camera.fx);
-  proto->set_fy(camera.fy);
-  proto->set_cx(camera.cx);
-  proto->set_cy(camera.cy);
-  if (camera.model == CameraModel::kPinhole) return;
-  v1::RadialTangentialLens* const lens = proto->mutable_radial_tangential();
-  lens->set_k1(camera.lens[0]);
-  lens->set_k2(camera.lens[1]);
-  lens->set_p1(camera.lens[2]);
-  lens->set_p2(camera.lens[3]);
-}
-
 inline v1::RgbdCamera ProtoOf(const RgbdCamera& rgbd) {
   v1::RgbdCamera proto;
   SetCamera(rgbd.camera, proto.mutable_camera());
   proto.set_baseline(rgbd.baseline);
   if (!rgbd.depth_camera.has_value()) return proto;
   SetCamera(*rgbd.depth_camera, proto.mutable_depth_camera());
-  v1::RigidTransform* const transform = proto.mutable_camera_from_depth();
-  for (int i = 0; i < 9; ++i) transform->add_rotation(rgbd.camera_from_depth.rotation(i / 3, i % 3));
-  transform->set_x(rgbd.camera_from_depth.translation.x());
-  transform->set_y(rgbd.camera_from_depth.translation.y());
-  transform->set_z(rgbd.camera_from_depth.translation.z());
+  SetTransform(rgbd.camera_from_depth, proto.mutable_camera_from_depth());
   return proto;
 }
 

@@ -51,28 +51,11 @@ StereoRig Rig() {
 }
 
 v1::StereoRig RigProto() {
-  const auto set_camera = [](const Camera& camera, v1::Camera* proto) {
-    proto->set_width(static_cast<uint32_t>(camera.image.width));
-    proto->set_height(static_cast<uint32_t>(camera.image.height));
-    proto->set_fx(camera.fx);
-    proto->set_fy(camera.fy);
-    proto->set_cx(camera.cx);
-    proto->set_cy(camera.cy);
-    v1::RadialTangentialLens* const lens = proto->mutable_radial_tangential();
-    lens->set_k1(camera.lens[0]);
-    lens->set_k2(camera.lens[1]);
-    lens->set_p1(camera.lens[2]);
-    lens->set_p2(camera.lens[3]);
-  };
   const StereoRig rig = Rig();
   v1::StereoRig proto;
-  set_camera(rig.left, proto.mutable_left());
-  set_camera(rig.right, proto.mutable_right());
-  v1::RigidTransform* const transform = proto.mutable_right_from_left();
-  for (int i = 0; i < 9; ++i) transform->add_rotation(rig.right_from_left.rotation(i / 3, i % 3));
-  transform->set_x(rig.right_from_left.translation.x());
-  transform->set_y(rig.right_from_left.translation.y());
-  transform->set_z(rig.right_from_left.translation.z());
+  SetCamera(rig.left, proto.mutable_left());
+  SetCamera(rig.right, proto.mutable_right());
+  SetTransform(rig.right_from_left, proto.mutable_right_from_left());
   return proto;
 }
 

@@ -7,9 +7,33 @@
 #include "features/camera/camera.h"
 #include "features/camera/rig.h"
 #include "features/types.h"
+#include "glint/v1/calibration.pb.h"
 #include "tests/support/images.h"
 
 namespace glint::testing {
+
+// A pinhole or a radial-tangential camera without k3.
+inline void SetCamera(const Camera& camera, v1::Camera* proto) {
+  proto->set_width(static_cast<uint32_t>(camera.image.width));
+  proto->set_height(static_cast<uint32_t>(camera.image.height));
+  proto->set_fx(camera.fx);
+  proto->set_fy(camera.fy);
+  proto->set_cx(camera.cx);
+  proto->set_cy(camera.cy);
+  if (camera.model == CameraModel::kPinhole) return;
+  v1::RadialTangentialLens* const lens = proto->mutable_radial_tangential();
+  lens->set_k1(camera.lens[0]);
+  lens->set_k2(camera.lens[1]);
+  lens->set_p1(camera.lens[2]);
+  lens->set_p2(camera.lens[3]);
+}
+
+inline void SetTransform(const RigidTransform& transform, v1::RigidTransform* proto) {
+  for (int i = 0; i < 9; ++i) proto->add_rotation(transform.rotation(i / 3, i % 3));
+  proto->set_x(transform.translation.x());
+  proto->set_y(transform.translation.y());
+  proto->set_z(transform.translation.z());
+}
 
 // It stands at z = 4 m of the world.
 inline constexpr double kWallMetres = 4, kTexelsPerMetre = 50;

@@ -53,8 +53,8 @@ std::string Help(const Flags& flags) {
          "  glint localize --calibration calib.txt --trajectory path.txt \\\n"
          "      --truth poses.txt --draw drive.avi image_0/ image_1/\n"
          "  glint localize --calibration TUM1.yaml --depth rgb/ depth/\n"
-         "  glint localize --calibration realsense.json --depth --cameras Color \\\n"
-         "      --depth-camera Depth color/ depth/\n"
+         "  glint localize --calibration realsense.json --depth --cameras color \\\n"
+         "      --depth-camera depth color/ depth/\n"
          "  glint localize --calibration-name front --mask bonnet.png left/ right/\n"
          "  glint localize --calibration stereo.yml --rate 30 --map office both.mp4\n";
 }

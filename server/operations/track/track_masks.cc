@@ -28,10 +28,7 @@ absl::StatusOr<ImageView> TrackMasks::Of(const LaneContext& context, int camera,
     auto pixels = PixelsOf(is_own ? own : of.mask->source(), context.decoder, context.max_pixels, scratch);
     if (!pixels.ok()) return WithField(field, pixels.status());
     mask = *pixels;
-    if (const Shape shape = mask.shape(); shape != image) {
-      return ContradictionError(
-          field, absl::StrCat(shape.width, "x", shape.height, " is not the image's ", image.width, "x", image.height));
-    }
+    GLINT_RETURN_IF_ERROR(CheckMaskShape(field, mask.shape(), image));
   }
   RegionRows in_region;
   if (region_.wanted) {
