@@ -20,6 +20,7 @@
 #include "bench/lanes_bench.h"
 #include "bench/match_bench.h"
 #include "bench/plan_bench.h"
+#include "bench/remap_bench.h"
 #include "bench/rounds.h"
 #include "bench/stage_bench.h"
 #include "bench/stereo_bench.h"
@@ -71,7 +72,8 @@ ABSL_FLAG(float, epsilon, 0.01f, "track: a level ends at steps that are not long
 ABSL_FLAG(std::optional<int>, coarse_patch_size, std::nullopt,
           "track: the same on levels 3 and up; default: --patch-size");
 ABSL_FLAG(std::string, size, "",
-          "plan: WIDTHxHEIGHT of the image, pixels; jpeg: of a rendered picture, without --image");
+          "plan: WIDTHxHEIGHT of the image, pixels; jpeg: of a rendered picture, without --image; remap: likewise, "
+          "default: 640x480, 752x480 and 1920x1080");
 ABSL_FLAG(std::vector<std::string>, qualities, {},
           "jpeg: encodes the picture, once for each; default: 80, or the JPEG file as it is");
 ABSL_FLAG(std::string, sampling, "", "jpeg: 420, 422, 440, 444 or grey; default: 420, for what is encoded");
@@ -106,6 +108,9 @@ constexpr char kUsage[] =
     "  glint-microbench stereo --image LEFT --right RIGHT [--backend cpu|cuda] [--preset NAME] [--features 2000]\n"
     "      [--threads N] [--sm-limit N] [--pageable] [--repeat N] [--json]\n"
     "    A rectified pair, host to host: both images detected, described, matched and refined.\n\n"
+    "  glint-microbench remap [--size WxH] [--preset NAME] [--features 2000] [--sm-limit N] [--pageable] [--repeat N]\n"
+    "      [--json]\n"
+    "    Rectification on CUDA: its kernel, and raw pairs, host to host, beside pairs that the host rectifies.\n\n"
     "  glint-microbench track --image FILE [--to FILE] [--points 100,1000] [--levels 3] [--patch-size 21]\n"
     "      [--epsilon 0.01] [--threads N] [--cameras 1,4] [--pageable] [--repeat N] [--peer opencv] [--json]\n"
     "    Lucas-Kanade tracking between two pictures; with --cameras, whole frames, too.\n\n"
@@ -305,6 +310,16 @@ absl::StatusOr<std::string> RunStereo(const std::string& command) {
   return Print(BenchStereo(options), command);
 }
 
+absl::StatusOr<std::string> RunRemap(const std::string& command) {
+  RemapBenchOptions options;
+  absl::SetFlag(&FLAGS_describe, true);
+  absl::SetFlag(&FLAGS_backend, "cuda");
+  GLINT_RETURN_IF_ERROR(FillDetectorFromFlags(&options));
+  options.repeat = absl::GetFlag(FLAGS_repeat);
+  options.size = absl::GetFlag(FLAGS_size);
+  return Print(BenchRemap(options), command);
+}
+
 absl::StatusOr<std::string> RunJpeg(const std::string& command) {
   JpegBenchOptions options;
   GLINT_RETURN_IF_ERROR(FillDetectorFromFlags(&options));
@@ -350,8 +365,9 @@ int Main(int argc, char** argv) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   const std::vector<char*> words = absl::ParseCommandLine(argc, pointers.data());
   const std::map<std::string, absl::StatusOr<std::string> (*)(const std::string&)> commands = {
-      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"energy", RunEnergy}, {"match", RunMatch},
-      {"stereo", RunStereo},     {"plan", RunPlan},     {"track", RunTrack}, {"jpeg", RunJpeg}};
+      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"energy", RunEnergy},
+      {"match", RunMatch},       {"stereo", RunStereo}, {"plan", RunPlan},   {"track", RunTrack},
+      {"jpeg", RunJpeg},         {"remap", RunRemap}};
   const auto run = commands.find(words.size() == 2 ? words[1] : "");
   if (run == commands.end()) {
     std::fputs(kUsage, stderr);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -20,6 +21,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "calibration/formats/format.h"
+#include "calibration/formats/other_files.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 
@@ -62,6 +64,10 @@ absl::StatusOr<Recognised> Recognise(absl::string_view path, std::string text) {
 }
 
 absl::Status UnknownError(const Recognised& file) {
+  if (const std::string seems = WhatItSeems(file.source.text); !seems.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.source.path, ": no calibration that Glint knows; it seems to be ", seems));
+  }
   const std::string why = file.status.ok() ? "" : absl::StrCat(" (", file.status.message(), ")");
   return absl::InvalidArgumentError(
       absl::StrCat(file.source.path, ": no calibration that Glint knows", why, ": ", Titles()));
@@ -168,18 +174,34 @@ absl::Status ChooseCameras(absl::string_view names, Rig* rig) {
   return absl::OkStatus();
 }
 
-// Of one file the left camera comes first, whatever its name.
+// Whether `name` has the word `side`: "narrow_stereo/left", "rightCamera"; not "upright".
+bool NamesSide(const std::string& name, const std::string& side) {
+  const std::string lower = absl::AsciiStrToLower(name);
+  for (size_t at = lower.find(side); at != lower.npos; at = lower.find(side, at + 1)) {
+    if (at == 0 || !absl::ascii_isalpha(name[at - 1]) || absl::ascii_isupper(name[at])) return true;
+  }
+  return false;
+}
+
+// Unless the user gives an order, the left camera comes first: as names and format say, or, where they say nothing, by
+// the poses. Where they contradict the poses, Check() refuses the pair.
 void PutLeftFirst(Calibration* calibration) {
   std::vector<RigCamera>& cameras = calibration->rig.cameras;
   if (cameras.size() < 2) return;
   const RigidTransform pose = cameras[0].rig_from_camera.Inverse() * cameras[1].rig_from_camera;
   const Eigen::Vector3d& t = pose.translation;
   const bool is_pair = pose.rotation(2, 2) > 0.5;  // they look apart by less than 60 degrees
-  if (!(is_pair && t.x() < 0 && -t.x() > std::abs(t.y()) && -t.x() > std::abs(t.z()))) return;
-  calibration->warnings.push_back(absl::StrFormat(
-      "%s lies %.4g m to the left of %s and is taken as the left camera; if its images are the right ones, the two are "
-      "exchanged (--cameras %s,%s) or the file has the inverse of the pose that its format means",
-      cameras[1].name, -t.x(), cameras[0].name, cameras[0].name, cameras[1].name));
+  if (!(is_pair && std::abs(t.x()) > std::abs(t.y()) && std::abs(t.x()) > std::abs(t.z()))) return;
+  const bool second_is_left = t.x() < 0;
+  const std::string &left = cameras[second_is_left ? 1 : 0].name, &right = cameras[second_is_left ? 0 : 1].name;
+  const bool contradict =
+      NamesSide(left, "right") || NamesSide(right, "left") || (second_is_left && calibration->first_is_left);
+  if (contradict == second_is_left) return;
+  if (!contradict && !NamesSide(left, "left") && !NamesSide(right, "right")) {
+    calibration->reordered =
+        absl::StrFormat("%s lies %.4g m to the left of %s and is taken as the left camera (--cameras %s,%s: the other)",
+                        left, -t.x(), right, right, left);
+  }
   std::swap(cameras[0], cameras[1]);
 }
 
@@ -222,7 +244,8 @@ absl::StatusOr<Calibration> ReadCalibration(absl::Span<const std::string> paths,
                                                    file.source.path, " is ", file.format->title));
   }
   GLINT_ASSIGN_OR_RETURN(Calibration calibration, ReadSources(std::move(files), options));
-  if (paths.size() == 1 && options.cameras.empty()) PutLeftFirst(&calibration);
+  const bool is_ordered = !options.cameras.empty() || (paths.size() > 1 && calibration.file_for_each);
+  if (!is_ordered) PutLeftFirst(&calibration);
   return calibration;
 }
 

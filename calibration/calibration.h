@@ -13,8 +13,10 @@
 namespace glint::calibration {
 
 // The calibration in files or folders: one, or one for each camera (left, right). INVALID_ARGUMENT says why: no format
-// matches (it lists them), several do, a field is missing or bad. NOT_FOUND, or what reading a file says. Files over
-// 16 MiB are refused. Whether cameras are plausible is Check()'s question (calibration/check.h).
+// matches (it lists them, or says what the file seems to be), several do, a field is missing or bad. NOT_FOUND, or what
+// reading a file says. Files over 16 MiB are refused. The first two cameras are left and right: as options or files of
+// a camera each are ordered, as names or the format say, else by their poses (Calibration::reordered). Whether cameras
+// are plausible is Check()'s question (calibration/check.h).
 absl::StatusOr<Calibration> ReadCalibration(absl::Span<const std::string> paths, const ReadOptions& options = {});
 
 // Of `text` as if it came from a file `path`.

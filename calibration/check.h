@@ -21,9 +21,9 @@ struct Finding {
   std::string text;  // a sentence: field, value, what it probably is, and what mends it
 };
 
-// Of each camera, of the first two as a stereo pair (left, right) unless they look apart by over 60 degrees, and of the
-// inertial sensor. `image`: of the images that the calibration is for; 0 x 0: unknown. Thresholds are such that no
-// calibration of a real rig up to 2 m wide is accused.
+// Of each camera, of the first two as a stereo pair (left, right) unless they are of more and look apart by over 60
+// degrees, and of the inertial sensor. `image`: of the images that the calibration is for; 0 x 0: unknown. Thresholds
+// are such that no calibration of a real rig up to 2 m wide is accused.
 std::vector<Finding> Check(const Calibration& calibration, const Shape& image = {});
 
 // Positions of one point in both images as the cameras took them, pixels.

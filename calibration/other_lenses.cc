@@ -88,6 +88,14 @@ bool SeesTo(const Camera& camera, double share) {
   });
 }
 
+double SeenShare(const Camera& camera) {
+  double seen = 0;
+  for (double step = 0.5; step > 1e-3; step /= 2) {
+    if (SeesTo(camera, seen + step)) seen += step;
+  }
+  return seen;
+}
+
 bool BendsLittle(const Camera& camera) {
   const auto edges = TowardsEdges(camera, kFarthest);
   return std::all_of(edges.begin(), edges.end(), [&](const Vector2d& pixel) {

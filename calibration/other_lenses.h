@@ -26,6 +26,8 @@ std::string LensText(const Camera& camera);
 
 // The camera with an image of `shape`, or, if that is 0 x 0, of twice the centre.
 Camera WithSize(const Camera& camera, const Shape& shape);
+// The share of the way from the centre to the middle of an edge, the worst one, up to which the model has rays.
+double SeenShare(const Camera& camera);
 // Whether the model has rays from the centre to `share` of the way to the middle of each edge.
 bool SeesTo(const Camera& camera, double share);
 // Whether those rays are 0.6 to 8 times as far from the axis as a pinhole's, as of all lenses that are made.

@@ -19,6 +19,7 @@ StereoRig StereoRigOf(const Rig& rig, const Shape& image) {
 
 absl::StatusOr<std::vector<std::string>> WarningsOf(const Calibration& calibration, const Shape& image) {
   std::vector<std::string> warnings = calibration.warnings;
+  if (!calibration.reordered.empty()) warnings.push_back(calibration.reordered);
   for (const Finding& finding : Check(calibration, image)) {
     if (finding.severity == Finding::Severity::kError) return absl::InvalidArgumentError(finding.text);
     warnings.push_back(finding.text);

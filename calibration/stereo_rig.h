@@ -17,8 +17,8 @@ namespace glint::calibration {
 // Pinholes of rectified images are such a pair, too. Nothing is checked.
 StereoRig StereoRigOf(const Rig& rig, const Shape& image);
 
-// Sentences that people should read: the calibration's warnings, and those of Check(). INVALID_ARGUMENT: what Check()
-// says cannot be right.
+// Sentences that people should read: the calibration's warnings, its order, and those of Check(). INVALID_ARGUMENT:
+// what Check() says cannot be right.
 absl::StatusOr<std::vector<std::string>> WarningsOf(const Calibration& calibration, const Shape& image);
 
 }  // namespace glint::calibration

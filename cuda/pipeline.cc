@@ -143,22 +143,27 @@ void Pipeline::Impl::Recover() {
   open.reset();
   plans.clear();  // as may be what they keep zero between frames
   jpeg.Drop();
+  remapper.Drop();
 }
 
 absl::StatusOr<Pipeline::Impl::UnderWay> Pipeline::Impl::Begin(const DetectorOptions& detector, const Pixels& image,
                                                                const Pixels& mask, bool alone, bool wants_times) {
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
-  GLINT_ASSIGN_OR_RETURN(Prepared* const prepared, PrepareFor(detector, image, mask, alone));
+  const RemapSource* raw = image.view.empty() ? image.rows->remap() : nullptr;
+  if (raw != nullptr && !remapper.Choose(*raw->table)) raw = nullptr;
+  // Any part of a raw image may be needed for the first row.
+  const bool as_it_comes = alone && raw == nullptr;
+  GLINT_ASSIGN_OR_RETURN(Prepared* const prepared, PrepareFor(detector, image, mask, as_it_comes));
   GLINT_RETURN_IF_ERROR(ClearCounters());
   begun_alone = alone;
   const bool timed = wants_times && prepared->samples.Next();
   // Where frames of others keep the device busy, nothing is gained, and copies of their own let those overlap.
-  const uint8_t* const source = !timed && alone ? SourceForGraph(*prepared, image) : nullptr;
+  const uint8_t* const source = !timed && as_it_comes ? SourceForGraph(*prepared, image) : nullptr;
   if (source != nullptr) {
     GLINT_RETURN_IF_ERROR(LaunchWithUpload(prepared, source));
     GLINT_RETURN_IF_ERROR(Record(finished));
   } else {
-    GLINT_RETURN_IF_ERROR(Run(*prepared, image, mask, timed));
+    GLINT_RETURN_IF_ERROR(Run(*prepared, image, raw, mask, timed));
   }
   return UnderWay{prepared, timed};
 }

@@ -45,8 +45,8 @@ class Pipeline {
 
   // Arguments must be valid (ValidateOptions, ValidatePixels); `image` and `mask` are host memory, pinned or not, or
   // rows that are written to pinned memory, the first of them on their way to the device while the next are written;
-  // `mask` may be empty. `times` may be null. RESOURCE_EXHAUSTED leaves the pipeline usable; after INTERNAL see
-  // fatal().
+  // those of PixelRows::remap() the device remaps itself. `mask` may be empty. `times` may be null. RESOURCE_EXHAUSTED
+  // leaves the pipeline usable; after INTERNAL see fatal().
   absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                       StageTimes* times);
 

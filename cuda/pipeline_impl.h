@@ -17,6 +17,7 @@
 #include "cuda/jpeg/jpeg_decoder.h"
 #include "cuda/pipeline.h"
 #include "cuda/plan/plan.h"
+#include "cuda/rectify/remapper.h"
 #include "cuda/result.h"
 #include "cuda/runtime/api.h"
 #include "cuda/runtime/expected_wait.h"
@@ -123,11 +124,14 @@ struct Pipeline::Impl {
                                        bool alone);
   const uint8_t* SourceForGraph(const Prepared& prepared, const Pixels& image);
   absl::Status LaunchWithUpload(Prepared* prepared, const uint8_t* source);
-  absl::Status Run(const Prepared& prepared, const Pixels& image, const Pixels& mask, bool timed);
+  // `raw`: what the image is remapped from, here; or null.
+  absl::Status Run(const Prepared& prepared, const Pixels& image, const RemapSource* raw, const Pixels& mask,
+                   bool timed);
   const Event& EndOf(bool timed) const { return timed ? done : finished; }
   absl::Status RunInParts(const Prepared& prepared, const Pixels& image, bool timed);
   absl::Status Launch(const Prepared& prepared, int part);
-  absl::Status UploadAll(const Prepared& prepared, const Pixels& image, const Pixels& mask);
+  absl::Status UploadAll(const Prepared& prepared, const Pixels& image, const RemapSource* raw, const Pixels& mask);
+  absl::Status UploadRaw(const Prepared& prepared, const RemapSource& raw);
   absl::Status UploadMask(const Prepared& prepared, const Pixels& mask);
   absl::Status Upload(cudaStream_t s, const Pixels& image, RowRange range, int pitch, uint8_t* staging,
                       uint8_t* device);
@@ -170,6 +174,7 @@ struct Pipeline::Impl {
   MappedBuffer result;
   DeviceBuffer descriptors;  // if they are kept there
   JpegDecoder jpeg;
+  Remapper remapper;
   ExpectedWait jpeg_wait;     // for frames that come as JPEG files
   std::list<Prepared> plans;  // most recently used first
   std::optional<Open> open;

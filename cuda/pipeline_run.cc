@@ -29,12 +29,13 @@ void CopyRows(const Pixels& image, int first, int count, uint8_t* to, int pitch)
 
 }  // namespace
 
-// Rows `range` of the image; `staging_image` and `device_image` are where the image begins.
+// Rows `range` of the image; `staging_image` and `device_image` are where the image begins. Without the latter the
+// device reads the former.
 absl::Status Pipeline::Impl::Upload(cudaStream_t s, const Pixels& image, RowRange range, int pitch,
                                     uint8_t* staging_image, uint8_t* device_image) {
   const auto width = static_cast<size_t>(image.shape().width);
   const auto to_pitch = static_cast<size_t>(pitch);
-  if (!device.integrated && !image.view.empty() && AttributesOf(api, image.view.data).type == cudaMemoryTypeHost) {
+  if (device_image != nullptr && !image.view.empty() && AttributesOf(api, image.view.data).type == cudaMemoryTypeHost) {
     const auto from_pitch = static_cast<size_t>(image.view.stride);
     const auto height = static_cast<size_t>(range.count);
     const uint8_t* const from = image.view.row(range.first);
@@ -53,7 +54,7 @@ absl::Status Pipeline::Impl::Upload(cudaStream_t s, const Pixels& image, RowRang
     const int count = std::min(band_rows, end - first);
     const size_t offset = static_cast<size_t>(first) * to_pitch;
     CopyRows(image, first, count, staging_image + offset, pitch);
-    if (device.integrated) continue;
+    if (device_image == nullptr) continue;
     GLINT_RETURN_IF_ERROR(ToStatus(api->MemcpyAsync(device_image + offset, staging_image + offset,
                                                     static_cast<size_t>(count) * to_pitch, cudaMemcpyHostToDevice, s),
                                    "copying pixels to the device"));
@@ -61,13 +62,26 @@ absl::Status Pipeline::Impl::Upload(cudaStream_t s, const Pixels& image, RowRang
   return absl::OkStatus();
 }
 
-absl::Status Pipeline::Impl::UploadAll(const Prepared& prepared, const Pixels& image, const Pixels& mask) {
+absl::Status Pipeline::Impl::UploadAll(const Prepared& prepared, const Pixels& image, const RemapSource* raw,
+                                       const Pixels& mask) {
   const Plan& plan = prepared.plan;
-  const Level& level = prepared.frame().level[0];
-  const cudaStream_t s = stream.view().stream;
-  const RowRange all = {0, plan.key().shape.height};
-  GLINT_RETURN_IF_ERROR(Upload(s, image, all, plan.pitch(), staging.data(), level.image));
+  if (raw != nullptr) {
+    GLINT_RETURN_IF_ERROR(UploadRaw(prepared, *raw));
+  } else {
+    GLINT_RETURN_IF_ERROR(Upload(stream.view().stream, image, {0, plan.key().shape.height}, plan.pitch(),
+                                 staging.data(), device.integrated ? nullptr : prepared.frame().level[0].image));
+  }
   return plan.key().masked ? UploadMask(prepared, mask) : absl::OkStatus();
+}
+
+// To integrated devices, too: each pixel is read many times, and their caches do not hold what is mapped.
+absl::Status Pipeline::Impl::UploadRaw(const Prepared& prepared, const RemapSource& raw) {
+  const StreamView s = stream.view();
+  const Shape shape = raw.source.shape();
+  GLINT_RETURN_IF_ERROR(remapper.Prepare(s, *raw.table));
+  GLINT_RETURN_IF_ERROR(
+      Upload(s.stream, raw.source, {0, shape.height}, shape.width, remapper.staging(), remapper.source()));
+  return remapper.Enqueue(s, prepared.frame().level[0].image, prepared.plan.pitch());
 }
 
 absl::Status Pipeline::Impl::UploadMask(const Prepared& prepared, const Pixels& mask) {
@@ -76,7 +90,7 @@ absl::Status Pipeline::Impl::UploadMask(const Prepared& prepared, const Pixels& 
   const SetMaskRows set(mask);
   const bool any_value = options.pyramid == Pyramid::kCascaded && AnyMaskValueIsSet(options);
   return Upload(stream.view().stream, any_value ? Pixels(&set) : mask, {0, plan.key().shape.height}, plan.pitch(),
-                staging.data() + plan.image_bytes(), prepared.frame().level[0].mask);
+                staging.data() + plan.image_bytes(), device.integrated ? nullptr : prepared.frame().level[0].mask);
 }
 
 absl::Status Pipeline::Impl::Launch(const Prepared& prepared, int part) {
@@ -118,12 +132,13 @@ absl::Status Pipeline::Impl::LaunchWithUpload(Prepared* prepared, const uint8_t*
 }
 
 // Everything up to EndOf(timed). `timed`: records the other events.
-absl::Status Pipeline::Impl::Run(const Prepared& prepared, const Pixels& image, const Pixels& mask, bool timed) {
+absl::Status Pipeline::Impl::Run(const Prepared& prepared, const Pixels& image, const RemapSource* raw,
+                                 const Pixels& mask, bool timed) {
   if (prepared.plan.key().parts > 1) return RunInParts(prepared, image, timed);
   if (timed) GLINT_RETURN_IF_ERROR(Record(begun));
   {
     const Range range("upload");
-    GLINT_RETURN_IF_ERROR(UploadAll(prepared, image, mask));
+    GLINT_RETURN_IF_ERROR(UploadAll(prepared, image, raw, mask));
   }
   if (timed) GLINT_RETURN_IF_ERROR(Record(uploaded));
   GLINT_RETURN_IF_ERROR(Launch(prepared, 0));

@@ -11,6 +11,9 @@
 
 namespace glint {
 
+struct RemapSource;
+struct RemapTable;
+
 // A source that writes grey pixels where they are needed, for example from the slices of a message or from colours. A
 // backend has them written straight into the memory that its device reads, a band of rows at a time.
 class PixelRows {
@@ -19,6 +22,9 @@ class PixelRows {
   virtual Shape shape() const = 0;
   // Writes the `count` rows from `first` on, shape().width bytes each, `stride` bytes apart. Thread-compatible.
   virtual void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const = 0;
+  // What the rows are remapped from, for backends that can remap it themselves; null where they come otherwise. Valid
+  // as long as the rows, until the next call of CopyRows().
+  virtual const RemapSource* remap() const { return nullptr; }
 };
 
 // An image or a mask: a view, a source of rows, or both; empty for an absent mask. Borrowed.
@@ -33,6 +39,13 @@ struct Pixels {
 
   bool empty() const { return view.empty() && rows == nullptr; }
   Shape shape() const { return view.empty() && rows != nullptr ? rows->shape() : view.shape(); }
+};
+
+// An image whose rows are those of `source`, of the shape table->source, remapped by `table` (reference::Remap), which
+// has its blocks. Borrowed.
+struct RemapSource {
+  Pixels source;
+  const RemapTable* table = nullptr;
 };
 
 // Both images of a pair, of one shape, and their masks, which have it, too, or are absent.

@@ -20,9 +20,11 @@ namespace {
 // Staging memory for rows: pinned, so that the pipeline need not copy them again.
 class PinnedImage {
  public:
-  // A view of the pixels: in place if there is one, else copied here. RESOURCE_EXHAUSTED: no more pinned memory.
-  absl::StatusOr<ImageView> Hold(const Pixels& pixels) {
-    if (!pixels.view.empty() || pixels.rows == nullptr) return pixels.view;
+  // The pixels as the pipeline takes them: a view, in place or copied here, or rows that it remaps from their source.
+  // RESOURCE_EXHAUSTED: no more pinned memory.
+  absl::StatusOr<Pixels> Hold(const Pixels& pixels) {
+    if (!pixels.view.empty() || pixels.rows == nullptr) return Pixels(pixels.view);
+    if (pixels.rows->remap() != nullptr) return pixels;
     const Shape shape = pixels.shape();
     const size_t bytes = static_cast<size_t>(shape.pixels());
     if (bytes > capacity_) {
@@ -33,7 +35,7 @@ class PinnedImage {
       capacity_ = bytes;
     }
     pixels.rows->CopyRows(0, shape.height, memory_->data(), shape.width);
-    return ImageView{memory_->data(), shape.width, shape.height, shape.width};
+    return Pixels(ImageView{memory_->data(), shape.width, shape.height, shape.width});
   }
 
  private:
@@ -93,14 +95,14 @@ class CudaLane final : public Lane {
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const PixelPair& pair,
                          StereoPairResult* found, StageTimes* times) override {
-    return OnBoth(pair, times, &found->match_ns, [&](const ImagePair& views, cuda::StereoTimes* took) {
-      return stereo_->Detect(options, views, stereo, &found->left, &found->right, &found->matches, took);
+    return OnBoth(pair, times, &found->match_ns, [&](const PixelPair& held, cuda::StereoTimes* took) {
+      return stereo_->Detect(options, held, stereo, &found->left, &found->right, &found->matches, took);
     });
   }
   absl::Status RunBoth(const DetectorOptions& options, const Pixels& first, const Pixels& second,
                        Features* first_features, Features* second_features, StageTimes* times) override {
-    return OnBoth({first, second}, times, &times->download_ns, [&](const ImagePair& views, cuda::StereoTimes* took) {
-      return stereo_->DetectImages(options, views.left, views.right, first_features, second_features, &both_, took);
+    return OnBoth({first, second}, times, &times->download_ns, [&](const PixelPair& held, cuda::StereoTimes* took) {
+      return stereo_->DetectImages(options, held.left, held.right, first_features, second_features, &both_, took);
     });
   }
   absl::Status MatchBoth(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
@@ -155,7 +157,7 @@ class CudaLane final : public Lane {
   }
   absl::Status NoteLoss(absl::Status status) { return NoteLoss(std::move(status), options_.device); }
 
-  // Calls work(views, &took) for two images at once; `rest_ns` is its time after detection.
+  // Calls work(held, &took) for two images at once; `rest_ns` is its time after detection.
   template <typename Work>
   absl::Status OnBoth(const PixelPair& pair, StageTimes* times, int64_t* rest_ns, Work work) {
     const cuda::Range range("lane");
@@ -165,16 +167,16 @@ class CudaLane final : public Lane {
       stereo_ = *std::move(made);
     }
     const LaneClock::time_point start = LaneClock::now();
-    ImagePair views;
-    GLINT_ASSIGN_OR_RETURN(views.left, image_.Hold(pair.left));
-    GLINT_ASSIGN_OR_RETURN(views.right, other_.Hold(pair.right));
-    GLINT_ASSIGN_OR_RETURN(views.left_mask, left_mask_.Hold(pair.left_mask));
-    GLINT_ASSIGN_OR_RETURN(views.right_mask, right_mask_.Hold(pair.right_mask));
+    PixelPair held;
+    GLINT_ASSIGN_OR_RETURN(held.left, image_.Hold(pair.left));
+    GLINT_ASSIGN_OR_RETURN(held.right, other_.Hold(pair.right));
+    GLINT_ASSIGN_OR_RETURN(held.left_mask, left_mask_.Hold(pair.left_mask));
+    GLINT_ASSIGN_OR_RETURN(held.right_mask, right_mask_.Hold(pair.right_mask));
     const int64_t copied_ns = NanosecondsSince(start);
     cuda::StereoTimes took;
     absl::Status status;
     try {
-      status = work(views, &took);
+      status = work(held, &took);
     } catch (const std::bad_alloc&) {  // as CpuLane::InMemory()
       stereo_ = nullptr;
       throw;

@@ -12,22 +12,21 @@
 
 namespace glint {
 
-// Remaps an image row by row, straight into the memory that the rows are asked for. Keeps its memory from image to
-// image. Thread-compatible: CopyRows() is one call at a time.
+// Remaps an image row by row, straight into the memory that the rows are asked for; or lets a backend do it. Keeps its
+// memory from image to image. Thread-compatible: CopyRows() is one call at a time.
 class RectifiedRows final : public PixelRows {
  public:
   // Sets the image, which must have table.source's shape, and the table. Both must outlive the use of this. An image
   // without a view is written to memory of this object, once, by the first CopyRows().
   void Use(const Pixels& source, const RemapTable& table);
 
-  Shape shape() const override { return table_->shape; }
+  Shape shape() const override { return remapped_.table->shape; }
   void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const override;
+  const RemapSource* remap() const override { return &remapped_; }
 
  private:
   const cpu::RemapRows remap_ = cpu::BestRemapRows();
-  Pixels source_;
-  const RemapTable* table_ = nullptr;
-  mutable ImageView view_;  // of the source; empty until it is in memory
+  mutable RemapSource remapped_;  // the source gets a view once it is in memory
   mutable Image memory_;
 };
 

@@ -118,7 +118,14 @@ absl::StatusOr<Calibration> ReadBasalt(absl::Span<const Source> sources, const R
       GLINT_ASSIGN_OR_RETURN(camera.camera.image, ImageSize(source, "value0/resolution", size[0], size[1]));
     }
   }
-  GLINT_ASSIGN_OR_RETURN(calibration.rig.imu, ReadBasaltImu(source, root));
+  GLINT_ASSIGN_OR_RETURN(const RigImu imu, ReadBasaltImu(source, root));
+  // Of a rig without a sensor all of it is 0, and the first camera is the body.
+  const RigidTransform& first = calibration.rig.cameras[0].rig_from_camera;
+  const bool is_body = first.rotation.isIdentity(0) && first.translation.isZero(0);
+  const bool has_imu = !is_body || imu.rate_hz != 0 || imu.gyroscope_noise_density != 0 ||
+                       imu.gyroscope_random_walk != 0 || imu.accelerometer_noise_density != 0 ||
+                       imu.accelerometer_random_walk != 0;
+  if (has_imu) calibration.rig.imu = imu;
   FindWhetherRectified(&calibration);
   return calibration;
 }
@@ -151,6 +158,7 @@ absl::StatusOr<std::string> BasaltCamera(const RigCamera& from) {
 
 // Without an inertial sensor the rig's frame stands for it.
 absl::StatusOr<std::vector<NamedText>> WriteBasalt(const Calibration& calibration) {
+  GLINT_RETURN_IF_ERROR(RequireSizes(calibration.rig, "Basalt"));
   const RigImu imu = calibration.rig.imu.value_or(RigImu());
   std::vector<std::string> poses, intrinsics, sizes;
   for (const RigCamera& camera : calibration.rig.cameras) {

@@ -20,6 +20,7 @@
 #include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
+#include "features/error.h"
 #include "features/status_macros.h"
 
 namespace glint::calibration {
@@ -79,7 +80,8 @@ absl::StatusOr<RigCamera> ReadColmapCamera(const Source& source, const Line& lin
   }
   if (!model) {
     return ColmapError(source, line,
-                       absl::StrCat("no camera's CAMERA_ID MODEL WIDTH HEIGHT PARAMS of one of the models ",
+                       absl::StrCat("\"", Echo(words.size() > 1 ? words[1] : ""),
+                                    "\": no camera's CAMERA_ID MODEL WIDTH HEIGHT PARAMS of one of the models ",
                                     absl::StrJoin(kColmapModels, ", ", [](std::string* text, const ColmapModel& m) {
                                       absl::StrAppend(text, m.name);
                                     })));
@@ -253,6 +255,7 @@ std::optional<std::string> ColmapParameters(const Camera& camera) {
 }
 
 absl::StatusOr<std::vector<NamedText>> WriteColmap(const Calibration& calibration) {
+  GLINT_RETURN_IF_ERROR(RequireSizes(calibration.rig, "COLMAP"));
   const std::vector<RigCamera>& cameras = calibration.rig.cameras;
   std::string cameras_txt = "# CAMERA_ID, MODEL, WIDTH, HEIGHT, PARAMS[]\n";
   std::string rigs_txt = absl::StrCat(

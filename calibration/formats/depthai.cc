@@ -159,6 +159,7 @@ absl::StatusOr<Calibration> ReadDepthAi(absl::Span<const Source> sources, const 
   GLINT_ASSIGN_OR_RETURN(const std::vector<int> order, OakOrder(source, sockets));
   GLINT_ASSIGN_OR_RETURN(const OakPose first, OakChain(source, sockets, order[0]));
   Calibration calibration;
+  calibration.first_is_left = true;
   for (const int socket : order) {
     auto camera = ReadOakRigCamera(source, sockets, socket, first);
     if (camera.ok()) {

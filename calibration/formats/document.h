@@ -33,8 +33,8 @@ absl::StatusOr<Node> ParseDocument(absl::string_view text, std::vector<std::stri
 
 // A number. INVALID_ARGUMENT names `node` and its text.
 absl::StatusOr<double> NumberOf(const Node& node);
-// All numbers of a scalar, a list, nested lists, or a matrix (a map with `data`), in order. INVALID_ARGUMENT names what
-// is no number.
+// All numbers of a scalar, a list, nested lists, or a matrix (a map with `data`, which may be empty), in order.
+// INVALID_ARGUMENT names what is no number.
 absl::StatusOr<std::vector<double>> NumbersOf(const Node& node);
 
 }  // namespace glint::calibration

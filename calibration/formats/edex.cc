@@ -152,6 +152,7 @@ std::string EdexImu(const RigImu& imu) {
 }
 
 absl::StatusOr<std::vector<NamedText>> WriteEdex(const Calibration& calibration) {
+  GLINT_RETURN_IF_ERROR(RequireSizes(calibration.rig, "cuVSLAM"));
   std::vector<std::string> cameras;
   for (const RigCamera& camera : calibration.rig.cameras) {
     GLINT_ASSIGN_OR_RETURN(cameras.emplace_back(), EdexCamera(camera));

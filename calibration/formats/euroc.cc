@@ -98,6 +98,7 @@ absl::StatusOr<RigImu> ReadEurocImu(const Source& source) {
 
 absl::StatusOr<Calibration> ReadEuroc(absl::Span<const Source> sources, const ReadOptions& options) {
   Calibration calibration;
+  calibration.file_for_each = true;
   for (const Source& source : sources) {
     if (IsImu(source)) {
       GLINT_ASSIGN_OR_RETURN(calibration.rig.imu, ReadEurocImu(source));
@@ -138,6 +139,7 @@ absl::StatusOr<std::string> EurocCameraText(const Camera& camera) {
 }
 
 absl::StatusOr<std::vector<NamedText>> WriteEuroc(const Calibration& calibration) {
+  GLINT_RETURN_IF_ERROR(RequireSizes(calibration.rig, "EuRoC"));
   const Rig& rig = calibration.rig;
   const RigidTransform body_from_rig = rig.imu ? rig.imu->rig_from_imu.Inverse() : RigidTransform();
   std::vector<NamedText> files;

@@ -109,6 +109,16 @@ absl::Status SetOpenCvLens(const Source& source, absl::string_view field, const 
   return absl::OkStatus();
 }
 
+absl::Status RequireSizes(const Rig& rig, absl::string_view program) {
+  for (const RigCamera& camera : rig.cameras) {
+    if (camera.camera.image.width > 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat("camera ", camera.name,
+                                                   ": the size of its images is not known, which ", program,
+                                                   "'s files say: give --size WIDTHxHEIGHT"));
+  }
+  return absl::OkStatus();
+}
+
 void FindWhetherRectified(Calibration* calibration) {
   const std::vector<RigCamera>& cameras = calibration->rig.cameras;
   calibration->rectified = !cameras.empty() && std::all_of(cameras.begin(), cameras.end(), [&](const RigCamera& c) {

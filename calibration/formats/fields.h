@@ -40,6 +40,9 @@ absl::StatusOr<RigidTransform> Transform(const Source& source, absl::string_view
 // model by those that are not 0; none is a pinhole. INVALID_ARGUMENT: another number of them than 0, 4, 5, 8, 12 or 14.
 absl::Status SetOpenCvLens(const Source& source, absl::string_view field, const std::vector<double>& d, Camera* camera);
 
+// INVALID_ARGUMENT: a camera whose image size is not known, which files of `program` have to say.
+absl::Status RequireSizes(const Rig& rig, absl::string_view program);
+
 // Sets `rectified` if all cameras are pinholes with fx = fy, of one focal length, without rotation to each other, and
 // side by side along x.
 void FindWhetherRectified(Calibration* calibration);

@@ -24,8 +24,16 @@ struct Calibration {
   bool unit_is_unknown = false;
   // Of a camera with depth, metres: of a sample of 1, and the nominal baseline.
   std::optional<double> depth_unit, depth_baseline;
+  // The format means its first camera to be the left one of a pair, as names do that have "left" in them.
+  bool first_is_left = false;
+  // Each camera has a file of its own: files that are given in an order say which is the left one.
+  bool file_for_each = false;
   // Doubts, a sentence each, that name file and field: two values that differ, coefficients that were left out.
   std::vector<std::string> warnings;
+  // What was chosen where files leave a choice, a sentence each: nothing is in doubt.
+  std::vector<std::string> notes;
+  // As a note, why the pair is not in the files' order; empty: it is.
+  std::string reordered;
 };
 
 // What a file does not say itself.

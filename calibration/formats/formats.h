@@ -25,6 +25,11 @@ extern const Format kBasalt;
 extern const Format kEdex;
 extern const Format kMiddlebury;
 extern const Format kOpen3d;
+extern const Format kNerfstudio;
+extern const Format kTextMatrix;
+extern const Format kDso;
+extern const Format kOkvis;
+extern const Format kNcamera;
 
 }  // namespace glint::calibration
 

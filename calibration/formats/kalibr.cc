@@ -32,7 +32,8 @@ std::optional<int> CameraNumber(const Node& node) {
   absl::string_view name = node.name;
   int number;
   const bool is_camera = absl::ConsumePrefix(&name, "cam") && absl::SimpleAtoi(name, &number) &&
-                         (node.Find("camera_model") != nullptr || node.Find("distortion_model") != nullptr);
+                         (node.Find("camera_model") != nullptr || node.Find("distortion_model") != nullptr ||
+                          node.Find("T_cam_imu") != nullptr);
   return is_camera ? std::optional<int>(number) : std::nullopt;
 }
 
@@ -294,6 +295,7 @@ absl::StatusOr<std::string> KalibrCameraText(const Camera& camera) {
 }
 
 absl::StatusOr<std::vector<NamedText>> WriteKalibr(const Calibration& calibration) {
+  GLINT_RETURN_IF_ERROR(RequireSizes(calibration.rig, "Kalibr"));
   const Rig& rig = calibration.rig;
   std::string chain;
   for (size_t i = 0; i < rig.cameras.size(); ++i) {

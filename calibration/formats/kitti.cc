@@ -113,12 +113,12 @@ auto FindKittiCamera(List& all, absl::string_view name) -> decltype(all.data()) 
 // The cameras that `cameras` names; without it the grey pair, else the colour pair, else the first camera.
 template <typename Named>
 absl::StatusOr<std::vector<Named>> ChooseKitti(const Source& source, const std::vector<Named>& all,
-                                               const std::string& cameras) {
+                                               const std::string& cameras, std::vector<std::string>* notes) {
   std::vector<std::string> names = absl::StrSplit(cameras, ',', absl::SkipEmpty());
   for (const std::vector<std::string>& pair : {std::vector<std::string>{"P0", "P1"}, {"P2", "P3"}}) {
     if (names.empty() && FindKittiCamera(all, pair[0]) && FindKittiCamera(all, pair[1])) names = pair;
   }
-  if (names.empty()) return std::vector<Named>{all.front()};
+  if (names.empty()) names.push_back(all.front().name);
   std::vector<Named> chosen;
   for (const std::string& name : names) {
     const Named* found = FindKittiCamera(all, name);
@@ -128,6 +128,17 @@ absl::StatusOr<std::vector<Named>> ChooseKitti(const Source& source, const std::
       return absl::InvalidArgumentError(absl::StrCat(source.path, ": has no 3x4 projection ", name, ", but ", has));
     }
     chosen.push_back(*found);
+  }
+  std::vector<std::string> others;
+  for (const Named& one : all) {
+    if (!FindKittiCamera(chosen, one.name)) others.push_back(one.name);
+  }
+  if (cameras.empty() && !others.empty()) {
+    const std::string taken =
+        absl::StrJoin(chosen, ", ", [](std::string* text, const Named& one) { absl::StrAppend(text, one.name); });
+    notes->push_back(absl::StrCat(source.path, ": ", taken, " are taken; the file also has ",
+                                  absl::StrJoin(others, ", "), ": --cameras chooses, as in --cameras ",
+                                  others.size() > 1 ? others[0] + "," + others[1] : others[0]));
   }
   return chosen;
 }
@@ -186,8 +197,8 @@ absl::StatusOr<Calibration> ReadKittiOdometry(absl::Span<const Source> sources, 
     GLINT_ASSIGN_OR_RETURN(const KittiProjection p, KittiProjectionOf(source, line));
     all.push_back({line.name.empty() ? absl::StrCat("P", unnamed++) : std::string(line.name), p});
   }
-  GLINT_ASSIGN_OR_RETURN(const auto chosen, ChooseKitti(source, all, options.cameras));
   Calibration calibration;
+  GLINT_ASSIGN_OR_RETURN(const auto chosen, ChooseKitti(source, all, options.cameras, &calibration.notes));
   for (const NamedProjection& p : chosen) {
     calibration.rig.cameras.push_back(RectifiedCamera(p.name, p.matrix, options.image));
   }
@@ -280,11 +291,12 @@ absl::StatusOr<RigCamera> ReadKittiUnrectified(const Source& source, const Kitti
 absl::StatusOr<Calibration> ReadKittiRaw(absl::Span<const Source> sources, const ReadOptions& options) {
   GLINT_RETURN_IF_ERROR(OneKittiFile(sources));
   const Source& source = sources[0];
-  GLINT_ASSIGN_OR_RETURN(const auto chosen, ChooseKitti(source, KittiRawCameras(source), options.cameras));
+  Calibration calibration;
+  GLINT_ASSIGN_OR_RETURN(const auto chosen,
+                         ChooseKitti(source, KittiRawCameras(source), options.cameras, &calibration.notes));
   GLINT_ASSIGN_OR_RETURN(const Shape raw_size, RawSize(source, chosen[0], "S_", chosen[0].s));
   GLINT_ASSIGN_OR_RETURN(const Shape rectified_size, RawSize(source, chosen[0], "S_rect_", chosen[0].s_rect));
   const bool raw = chosen[0].p_rect.name.empty() || (options.image == raw_size && !(raw_size == rectified_size));
-  Calibration calibration;
   for (const KittiRawCamera& one : chosen) {
     GLINT_ASSIGN_OR_RETURN(
         calibration.rig.cameras.emplace_back(),

@@ -40,7 +40,7 @@ std::optional<std::vector<double>> NumbersIn(absl::string_view text) {
 
 std::string Digits(absl::Span<const double> numbers, absl::string_view between) {
   return absl::StrJoin(numbers, between,
-                       [](std::string* text, double value) { absl::StrAppendFormat(text, "%.17g", value); });
+                       [](std::string* text, double value) { absl::StrAppendFormat(text, "%.17g", value + 0.0); });
 }
 
 }  // namespace glint::calibration

@@ -30,7 +30,7 @@ std::vector<absl::string_view> WordsOf(absl::string_view text);
 // All words as finite numbers; none if one is no number.
 std::optional<std::vector<double>> NumbersIn(absl::string_view text);
 
-// Digits that read back as the same numbers.
+// Digits that read back as the same numbers; 0 without a sign.
 std::string Digits(absl::Span<const double> numbers, absl::string_view between = " ");
 
 }  // namespace glint::calibration

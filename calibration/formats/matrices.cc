@@ -29,7 +29,9 @@ absl::Status CheckIntrinsics(const Source& source, absl::string_view field, cons
     }
   }
   if (std::abs(m[1]) > kMaxSkew * m[0] || m[stride] != 0) {
-    return FieldError(source, field, absl::StrCat("a skew of ", m[1] + m[stride], " is not 0"));
+    return FieldError(source, field,
+                      absl::StrCat("a skew of ", m[1] + m[stride], " is not 0, to ", kMaxSkew,
+                                   " of the focal length: no camera here has one; calibrate with the skew fixed"));
   }
   return absl::OkStatus();
 }
@@ -129,7 +131,7 @@ std::string NumbersText(const double* values, int count) {
   std::string text;
   for (int i = 0; i < count; ++i) {
     char digits[32];
-    const auto end = std::to_chars(digits, digits + sizeof digits, values[i]).ptr;
+    const auto end = std::to_chars(digits, digits + sizeof digits, values[i] + 0.0).ptr;
     const absl::string_view number(digits, end - digits);
     const bool is_integer = number.find_first_of(".en") == number.npos;
     absl::StrAppend(&text, i == 0 ? "" : ", ", number, is_integer ? ".0" : "");

@@ -46,7 +46,7 @@ bool Differ(double a, double b);
 bool Differ(const RigidTransform& a, const RigidTransform& b);
 
 // The shortest numbers that read back the same, ", " between them; with a point or an exponent each, since ORB-SLAM3
-// takes no integer for a real number.
+// takes no integer for a real number; 0 has no sign.
 std::string NumbersText(const double* values, int count);
 // A matrix as FileStorage of OpenCV writes it to YAML.
 std::string MatrixText(absl::string_view name, const Eigen::MatrixXd& matrix);

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/matrices.h"
+#include "calibration/formats/opencv_eyes.h"
 #include "calibration/formats/opencv_matrices.h"
+#include "calibration/formats/writers.h"
 #include "features/status_macros.h"
 
 namespace glint::calibration {
@@ -32,16 +33,6 @@ bool Recognises(const Source& source) {
   return std::none_of(Formats().begin(), Formats().end(), [&](const Format& format) {
     return format.recognises != Recognises && format.recognises(source);
   });
-}
-
-// To a thousandth of the largest number.
-bool AreEqual(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = 0, difference = 0;
-  for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
-    largest = std::max(largest, std::abs(a[i]));
-    difference = std::max(difference, std::abs(a[i] - b[i]));
-  }
-  return a.size() == b.size() && difference <= 1e-3 * largest;
 }
 
 // The matrices of all files by role and eye.
@@ -67,84 +58,6 @@ class Matrices {
   std::map<std::pair<Role, int>, Matrix> matrices_;
 };
 
-bool BelongsToCamera(Role role) { return role != Role::kRotation && role != Role::kTranslation && role != Role::kPose; }
-
-// The only eye that a file has camera matrices of, or nothing.
-std::optional<int> OnlyEyeOf(const Found& found) {
-  std::optional<int> eye;
-  for (const Matrix& matrix : found.matrices) {
-    if (matrix.role != Role::kIntrinsics && matrix.role != Role::kProjection) continue;
-    if (eye.has_value() && *eye != matrix.eye) return std::nullopt;
-    eye = matrix.eye;
-  }
-  return eye;
-}
-
-// Camera matrices of more cameras than one: "mtx_iphone, mtx_webcam". Empty: of one, or of none.
-std::string SeveralCameras(absl::Span<const Found> files) {
-  std::vector<const Matrix*> several;
-  for (const Found& file : files) {
-    for (const Matrix& matrix : file.matrices) {
-      const bool is_same = std::any_of(several.begin(), several.end(), [&](const Matrix* m) {
-        return (matrix.eye != kNoEye && m->eye == matrix.eye) || AreEqual(m->values, matrix.values);
-      });
-      if (matrix.role == Role::kIntrinsics && !is_same) several.push_back(&matrix);
-    }
-  }
-  if (several.size() < 2) return "";
-  return absl::StrJoin(several, ", ", [](std::string* out, const Matrix* m) { absl::StrAppend(out, m->name); });
-}
-
-// Camera matrices of cameras that are not of the pair: those with a number beyond it make it unclear which the pair is.
-absl::Status CheckOthers(absl::Span<const Found> files, const Source& source, std::vector<std::string>* warnings) {
-  std::vector<const Matrix*> pair;
-  std::vector<const Matrix*> others;
-  for (const Found& file : files) {
-    for (const Matrix& matrix : file.matrices) {
-      if (matrix.role == Role::kIntrinsics) (matrix.eye == 0 || matrix.eye == 1 ? pair : others).push_back(&matrix);
-    }
-  }
-  for (const Matrix* other : others) {
-    if (other->eye > 1) {
-      return FieldError(source, other->name,
-                        "is of a third camera: it is not clear which two the pair is; leave the others out");
-    }
-    const bool is_same =
-        std::any_of(pair.begin(), pair.end(), [&](const Matrix* m) { return AreEqual(m->values, other->values); });
-    if (!is_same) {
-      warnings->push_back(FieldWarning(*other->source, other->name, "is of a camera beside the pair, and left out"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Counts eyes from 0, and makes files of one camera each the left one's, the right one's.
-void NumberEyes(std::vector<Found>* files) {
-  bool from_zero = false;
-  for (const Found& file : *files) {
-    for (const Matrix& m : file.matrices) from_zero = from_zero || (m.has_digit && m.eye == 0);
-  }
-  for (Found& file : *files) {
-    for (Matrix& m : file.matrices) m.eye -= m.has_digit && !from_zero ? 1 : 0;
-  }
-  std::vector<Found*> single;
-  std::vector<int> eyes;
-  for (Found& file : *files) {
-    if (const auto eye = OnlyEyeOf(file)) {
-      single.push_back(&file);
-      if (*eye != kNoEye) eyes.push_back(*eye);
-    }
-  }
-  std::sort(eyes.begin(), eyes.end());
-  const bool are_named = eyes.size() == single.size() && std::unique(eyes.begin(), eyes.end()) == eyes.end();
-  if (single.size() < 2 || are_named) return;
-  for (size_t eye = 0; eye < single.size(); ++eye) {
-    for (Matrix& m : single[eye]->matrices) {
-      if (BelongsToCamera(m.role)) m.eye = static_cast<int>(eye);
-    }
-  }
-}
-
 constexpr double kMaxTangential = 0.02;   // p1 and p2 of real lenses are smaller
 constexpr double kMaxPinholeField = 100;  // degrees
 
@@ -160,7 +73,8 @@ void WarnOfOtherModel(const Matrix& d, const Camera& camera, std::vector<std::st
 
 absl::Status SetLens(const Matrix& d, const Matrix* xi, bool fisheye, Camera* camera,
                      std::vector<std::string>* warnings) {
-  if (fisheye) return SetFisheyeLens(*d.source, d.name, d.values, camera);
+  const std::vector<double> none(4, 0.0);  // of an empty D, which is of 0 x 0
+  if (fisheye) return SetFisheyeLens(*d.source, d.name, d.values.empty() ? none : d.values, camera);
   if (xi == nullptr) {
     GLINT_RETURN_IF_ERROR(SetOpenCvLens(*d.source, d.name, d.values, camera));
     if (d.values.size() == 4) WarnOfOtherModel(d, *camera, warnings);
@@ -184,14 +98,21 @@ const Matrix* FindOr(const Matrices& matrices, Role role, int eye, int other) {
   return matrix != nullptr ? matrix : matrices.Find(role, other);
 }
 
+// "left", "right", or, where matrices have digits, which say no side, "camera1".
+std::string NameOfEye(const Matrix& matrix, int first_digit) {
+  if (matrix.eye == kNoEye) return "camera";
+  if (matrix.has_digit) return absl::StrCat("camera", matrix.eye + first_digit);
+  return matrix.eye == 0 ? "left" : "right";
+}
+
 // Nothing if the files have neither K nor P of the eye.
-absl::StatusOr<std::optional<RigCamera>> ReadEye(const Matrices& matrices, int eye, bool fisheye,
+absl::StatusOr<std::optional<RigCamera>> ReadEye(const Matrices& matrices, int eye, int first_digit, bool fisheye,
                                                  std::vector<std::string>* warnings) {
   RigCamera camera;
   const Matrix* k = matrices.Find(Role::kIntrinsics, eye);
   const Matrix* p = matrices.Find(Role::kProjection, eye);
   if (k == nullptr && p == nullptr) return std::optional<RigCamera>();
-  camera.name = eye == kNoEye ? "camera" : eye == 0 ? "left" : "right";
+  camera.name = NameOfEye(k != nullptr ? *k : *p, first_digit);
   if (p != nullptr) {
     const Matrix* r = matrices.Find(Role::kRectification, eye);
     const bool of_raw = k != nullptr && r != nullptr;
@@ -211,6 +132,17 @@ absl::StatusOr<std::optional<RigCamera>> ReadEye(const Matrices& matrices, int e
 
 // What R and T, or one matrix of both, say of the second camera from the first.
 absl::StatusOr<std::optional<RigidTransform>> ReadRelation(const Matrices& matrices) {
+  for (const Role role : {Role::kPose, Role::kTranslation}) {
+    const Matrix *first = matrices.Find(role, 0), *second = matrices.Find(role, 1);
+    if (first == nullptr || second == nullptr || matrices.Find(role, kNoEye) != nullptr) continue;
+    const std::vector<double> none = role == Role::kTranslation
+                                         ? std::vector<double>(3, 0.0)
+                                         : std::vector<double>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+    if (std::equal(none.begin(), none.end(), first->values.begin())) continue;
+    return FieldError(*first->source, absl::StrCat(first->name, ", ", second->name),
+                      "each camera has a pose of its own, of a direction that the file does not say; give R and T, "
+                      "which take points of the first camera to the second");
+  }
   if (const Matrix* pose = FindOr(matrices, Role::kPose, kNoEye, 1)) {
     GLINT_ASSIGN_OR_RETURN(const auto transform, Transform(*pose->source, pose->name, pose->values));
     return std::optional<RigidTransform>(pose->inverse ? transform.Inverse() : transform);
@@ -235,7 +167,13 @@ absl::Status RelateEyes(const Matrices& matrices, absl::Span<const Source> sourc
   if (left.projection.has_value() && right.projection.has_value()) {
     const RigidTransform of_rectification = RightFromLeft(left, right);
     const bool tells = of_rectification.translation.norm() > 0;
-    if (are_raw && tells && right_from_left.has_value() && Differ(*right_from_left, of_rectification)) {
+    const bool has_rotations =
+        matrices.Find(Role::kRectification, 0) != nullptr && matrices.Find(Role::kRectification, 1) != nullptr;
+    const auto differs = [&] {
+      return has_rotations ? Differ(*right_from_left, of_rectification)
+                           : Differ(right_from_left->translation.norm(), of_rectification.translation.norm());
+    };
+    if (are_raw && tells && right_from_left.has_value() && differs()) {
       calibration->warnings.push_back(FieldWarning(*matrices.Find(Role::kProjection, 1)->source,
                                                    matrices.Find(Role::kProjection, 1)->name,
                                                    "the rectification differs from R and T, which are taken"));
@@ -252,28 +190,6 @@ absl::Status RelateEyes(const Matrices& matrices, absl::Span<const Source> sourc
   return absl::OkStatus();
 }
 
-// Leaves projections alone where `names` are such, "P2,P3": of the left and of the right eye. False: they are not.
-bool ChooseProjections(const std::vector<std::string>& names, std::vector<Found>* files) {
-  for (Found& file : *files) {
-    auto& all = file.matrices;
-    const auto is_projection = [](const Matrix& m) { return m.role == Role::kProjection; };
-    std::vector<Matrix> chosen;
-    for (size_t eye = 0; eye < names.size(); ++eye) {
-      const auto at = std::find_if(all.begin(), all.end(),
-                                   [&](const Matrix& m) { return is_projection(m) && m.name == names[eye]; });
-      if (at == all.end()) continue;
-      chosen.push_back(*at);
-      chosen.back().eye = static_cast<int>(eye);
-      chosen.back().has_digit = false;
-    }
-    if (chosen.size() == names.size()) {
-      all = std::move(chosen);
-      return true;
-    }
-  }
-  return false;
-}
-
 // Rectified images may have centres that differ: disparities are then off by the difference.
 bool AreProjectionsOfOnePair(const Rig& rig) {
   const auto& left = rig.cameras[0].camera;
@@ -283,12 +199,39 @@ bool AreProjectionsOfOnePair(const Rig& rig) {
          std::hypot(t.y(), t.z()) <= 1e-6 * std::abs(t.x());
 }
 
+bool AreSamePinholes(const Camera& a, const Camera& b) {
+  const bool are_pinholes = a.model == CameraModel::kPinhole && b.model == CameraModel::kPinhole;
+  return are_pinholes && AreEqual({a.fx, a.fy, a.cx, a.cy}, {b.fx, b.fy, b.cx, b.cy});
+}
+
+// One camera and a baseline are a rectified pair, as are two that are the same.
+absl::Status AddBaseline(const Matrix& baseline, Calibration* calibration) {
+  auto& cameras = calibration->rig.cameras;
+  const double metres = baseline.values[0];
+  if (!(metres > 0)) {
+    return FieldError(*baseline.source, baseline.name, absl::StrCat(metres, " is not above 0, as a distance is"));
+  }
+  const Camera camera = cameras[0].camera;
+  if (camera.model != CameraModel::kPinhole) {
+    calibration->warnings.push_back(
+        FieldWarning(*baseline.source, baseline.name,
+                     "is left out: a camera and a baseline are a pair of rectified images, and this one has a lens; "
+                     "of raw images give both cameras with R and T"));
+    return absl::OkStatus();
+  }
+  calibration->rig = RectifiedRig(camera, metres);
+  calibration->unit_is_unknown = !baseline.is_metres;
+  calibration->notes.push_back(FieldWarning(
+      *baseline.source, baseline.name, "beside one camera: taken as two of it, side by side, of rectified images"));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Calibration> Read(absl::Span<const Source> sources, const ReadOptions& options) {
   std::vector<Found> files;
   for (const Source& source : sources) files.push_back(Collect(source));
   const std::vector<std::string> names = absl::StrSplit(options.cameras, ',');
   const bool are_chosen = !options.cameras.empty() && ChooseProjections(names, &files);
-  if (!are_chosen) NumberEyes(&files);
+  const int first_digit = are_chosen ? 0 : NumberEyes(&files);
   Calibration calibration;
   calibration.format = kOpenCv.name;
   Matrices matrices(&calibration.warnings);
@@ -298,23 +241,33 @@ absl::StatusOr<Calibration> Read(absl::Span<const Source> sources, const ReadOpt
     for (const Matrix& matrix : file.matrices) matrices.Add(matrix);
   }
   for (int eye = 0; eye < 2; ++eye) {
-    GLINT_ASSIGN_OR_RETURN(const auto camera, ReadEye(matrices, eye, fisheye, &calibration.warnings));
+    GLINT_ASSIGN_OR_RETURN(const auto camera, ReadEye(matrices, eye, first_digit, fisheye, &calibration.warnings));
     if (camera.has_value()) calibration.rig.cameras.push_back(*camera);
   }
   auto& cameras = calibration.rig.cameras;
+  const Matrix *first = matrices.Find(Role::kIntrinsics, 0), *second = matrices.Find(Role::kIntrinsics, 1);
+  calibration.file_for_each = first != nullptr && second != nullptr && first->source != second->source;
   if (const std::string several = SeveralCameras(files); cameras.size() < 2 && !several.empty()) {
     return FieldError(sources[0], several,
                       "are of several cameras, of which the names do not say left and right; call them K_left D_left "
                       "K_right D_right, where R and T are of the right camera from the left one");
   }
   if (cameras.empty()) {
-    GLINT_ASSIGN_OR_RETURN(const auto camera, ReadEye(matrices, kNoEye, fisheye, &calibration.warnings));
+    GLINT_ASSIGN_OR_RETURN(const auto camera, ReadEye(matrices, kNoEye, first_digit, fisheye, &calibration.warnings));
     if (!camera.has_value()) {
       return FieldError(sources[0], "K", "missing: there is neither a camera matrix nor a projection");
     }
     cameras.push_back(*camera);
   }
   for (size_t eye = 0; are_chosen && eye < cameras.size(); ++eye) cameras[eye].name = names[eye];
+  const Matrix* baseline = matrices.Find(Role::kBaseline, kNoEye);
+  const bool are_one = cameras.size() < 2 || AreSamePinholes(cameras[0].camera, cameras[1].camera);
+  const bool has_relation = matrices.Find(Role::kTranslation, kNoEye) || matrices.Find(Role::kPose, kNoEye);
+  if (baseline != nullptr && are_one && !has_relation) {
+    GLINT_RETURN_IF_ERROR(AddBaseline(*baseline, &calibration));
+    FindWhetherRectified(&calibration);
+    return calibration;
+  }
   if (cameras.size() < 2) {
     FindWhetherRectified(&calibration);
     return calibration;
@@ -328,56 +281,9 @@ absl::StatusOr<Calibration> Read(absl::Span<const Source> sources, const ReadOpt
   return calibration;
 }
 
-absl::StatusOr<std::string> LensText(const RigCamera& camera, absl::string_view suffix) {
-  const Camera& c = camera.camera;
-  Eigen::Matrix3d k;
-  k << c.fx, 0, c.cx, 0, c.fy, c.cy, 0, 0, 1;
-  int count = 5;
-  if (c.model == CameraModel::kRational) count = 8;
-  if (c.model == CameraModel::kThinPrism) count = c.lens[12] == 0 && c.lens[13] == 0 ? 12 : 14;
-  if (c.model == CameraModel::kKannalaBrandt || c.model == CameraModel::kOmni) count = 4;
-  if (c.model == CameraModel::kDoubleSphere || c.model == CameraModel::kEucm || c.model == CameraModel::kFov) {
-    return absl::InvalidArgumentError(absl::StrCat("lens of ", camera.name, ": OpenCV has no model ", NameOf(c.model)));
-  }
-  const bool is_omni = c.model == CameraModel::kOmni;
-  const Eigen::MatrixXd d = Eigen::Map<const Eigen::RowVectorXd>(c.lens.data() + (is_omni ? 1 : 0), count);
-  std::string text = absl::StrCat(MatrixText(absl::StrCat("K", suffix), k), MatrixText(absl::StrCat("D", suffix), d));
-  if (is_omni) absl::StrAppend(&text, "xi", suffix, ": ", NumbersText(c.lens.data(), 1), "\n");
-  if (c.image.width > 0) {
-    absl::StrAppend(&text, "imageSize", suffix, ": [ ", c.image.width, ", ", c.image.height, " ]\n");
-  }
-  return text;
-}
-
-absl::StatusOr<std::vector<NamedText>> Write(const Calibration& calibration) {
-  const auto& cameras = calibration.rig.cameras;
-  const auto is_fisheye = [](const RigCamera& c) { return c.camera.model == CameraModel::kKannalaBrandt; };
-  const auto fisheyes = std::count_if(cameras.begin(), cameras.end(), is_fisheye);
-  const bool is_pair = cameras.size() == 2;
-  if (cameras.empty() || cameras.size() > 2 || (fisheyes != 0 && fisheyes != static_cast<int>(cameras.size()))) {
-    return absl::InvalidArgumentError("cameras: OpenCV's file takes one or two of one kind");
-  }
-  std::string text = "%YAML:1.0\n---\n";
-  if (fisheyes != 0) absl::StrAppend(&text, "fisheye_model: 1\n");
-  for (size_t eye = 0; eye < cameras.size(); ++eye) {
-    const std::string suffix = is_pair ? absl::StrCat(eye + 1) : "";
-    GLINT_ASSIGN_OR_RETURN(const std::string lens, LensText(cameras[eye], suffix));
-    absl::StrAppend(&text, lens);
-    if (!cameras[eye].projection.has_value() || !cameras[eye].rectified_from_camera.has_value()) continue;
-    absl::StrAppend(&text,
-                    MatrixText(is_pair ? absl::StrCat("R", suffix) : "R_rect", *cameras[eye].rectified_from_camera),
-                    MatrixText(absl::StrCat("P", suffix), *cameras[eye].projection));
-  }
-  if (is_pair) {
-    const RigidTransform right_from_left = RightFromLeft(calibration.rig);
-    absl::StrAppend(&text, MatrixText("R", right_from_left.rotation), MatrixText("T", right_from_left.translation));
-  }
-  return std::vector<NamedText>{{"stereo.yml", text}};
-}
-
 }  // namespace
 }  // namespace opencv
 
-const Format kOpenCv = {"opencv", "OpenCV FileStorage (YAML, XML)", opencv::Recognises, opencv::Read, opencv::Write};
+const Format kOpenCv = {"opencv", "OpenCV FileStorage (YAML, XML)", opencv::Recognises, opencv::Read, WriteOpenCv};
 
 }  // namespace glint::calibration

@@ -74,6 +74,9 @@ bool LooksLikeIntrinsics(const std::vector<double>& m) {
   return m[3] == 0 && m[6] == 0 && m[7] == 0 && m[8] == 1 && std::abs(m[0]) > 2 && std::abs(m[4]) > 2;
 }
 
+// The camera matrix of fx, fy, cx, cy.
+std::vector<double> MatrixOfFour(const std::vector<double>& f) { return {f[0], 0, f[2], 0, f[1], f[3], 0, 0, 1}; }
+
 bool NamesRotation(const Words& words) {
   return HasWord(words, {"rot", "rotation", "rmat", "rmatrix", "rvec", "om", "rectification", "rectify"});
 }
@@ -105,12 +108,15 @@ Role RoleOf(const Words& words, const std::vector<double>& values) {
   if (IsLensName(words) && values.size() != 1 && values.size() <= 14 && !is_camera_matrix) return Role::kLens;
   switch (values.size()) {
     case 1:
+      if (HasWord(words, {"baseline"}) && !StartsWord(words, "focal")) return Role::kBaseline;
       return HasWord(words, {"xi"}) ? Role::kXi : Role::kNone;
     case 2:
       return IsSizeName(words) ? Role::kSize : Role::kNone;
     case 3:
       if (HasWord(words, {"t", "trans", "translation", "tvec"})) return Role::kTranslation;
       return NamesRotation(words) || HasWord(words, {"r"}) ? Role::kRotation : Role::kNone;
+    case 4:  // fx, fy, cx, cy
+      return IsIntrinsicsName(words) && LooksLikeIntrinsics(MatrixOfFour(values)) ? Role::kIntrinsics : Role::kNone;
     case 5:
     case 8:
     case 14:
@@ -176,7 +182,15 @@ void Add(const Source& source, const std::string& name, std::vector<double> valu
   matrix.role = RoleOf(words, values);
   if (matrix.role == Role::kNone) return;
   matrix.values = matrix.role == Role::kRotation && values.size() == 3 ? RotationOf(values) : std::move(values);
+  if (matrix.role == Role::kIntrinsics && matrix.values.size() == 4) matrix.values = MatrixOfFour(matrix.values);
   FindEye(words, &matrix);
+  if (matrix.role == Role::kBaseline) {
+    const double unit = HasWord(words, {"mm", "millimeters", "millimetres"})   ? 1e-3
+                        : HasWord(words, {"cm", "centimeters", "centimetres"}) ? 1e-2
+                                                                               : 1;
+    matrix.is_metres = unit != 1 || HasWord(words, {"m", "meters", "metres"});
+    matrix.values[0] *= unit;
+  }
   found->fisheye = found->fisheye || (matrix.role == Role::kLens && HasWord(words, {"fe"}));  // "D_LEFT_FE"
   const bool of_camera = HasWord(words, {"rect", "rectification", "rectify"}) || matrix.eye != kNoEye;
   if (matrix.role == Role::kRotation && of_camera) matrix.role = Role::kRectification;

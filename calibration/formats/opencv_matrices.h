@@ -11,7 +11,20 @@ namespace glint::calibration::opencv {
 
 // What a matrix is: K, D, P, xi of the omnidirectional model and the image's size belong to a camera, the rotation to
 // its rectified image too; rotation, translation and transform relate the first camera to the second.
-enum class Role { kNone, kIntrinsics, kLens, kXi, kSize, kProjection, kRectification, kRotation, kTranslation, kPose };
+// The baseline is of a rectified pair.
+enum class Role {
+  kNone,
+  kIntrinsics,
+  kLens,
+  kXi,
+  kSize,
+  kProjection,
+  kRectification,
+  kRotation,
+  kTranslation,
+  kPose,
+  kBaseline
+};
 
 constexpr int kNoEye = -1;
 
@@ -23,6 +36,7 @@ struct Matrix {
   int eye = kNoEye;        // 0, 1, ..; of names with digits: the digit
   bool has_digit = false;  // the eye is a digit: counted from 0 or from 1
   bool inverse = false;    // "right_to_left"
+  bool is_metres = false;  // of a baseline whose name says its unit, "baseline_mm": turned into metres
 };
 
 // What a file has.

@@ -12,10 +12,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/matrices.h"
+#include "calibration/formats/opencv_matrices.h"
+#include "calibration/formats/writers.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 
@@ -158,6 +161,13 @@ absl::Status ReadOrbSlamRawPair(const Source& source, Calibration* calibration) 
     GLINT_ASSIGN_OR_RETURN(const double found, NumberOr(source, source.root, key, value));
     WarnIfDiffers(source, key, found, other, value, &calibration->warnings);
   }
+  if (calibration->warnings.size() >= 3) {  // the program's examples carry EuRoC's LEFT and RIGHT
+    GLINT_ASSIGN_OR_RETURN(const double fx, NumberOr(source, source.root, "Camera.fx", p(0, 0)));
+    return FieldError(source, "LEFT.P",
+                      absl::StrCat("and RIGHT.P are of another camera (fx ", p(0, 0), ") than Camera.fx (", fx,
+                                   "), cx, cy and bf, as of the example that the file began as: leave LEFT and RIGHT "
+                                   "out, or correct Camera"));
+  }
   // Tbc is of the rectified left camera.
   return AddOrbSlamImu(source, "Tbc", {rig.cameras[0].rectified_from_camera->transpose(), Eigen::Vector3d::Zero()},
                        &rig);
@@ -177,6 +187,37 @@ absl::Status ReadOrbSlamFisheyePair(const Source& source, const Camera& left, co
     WarnIfDiffers(source, "Camera.bf", found, "Camera.fx and Tlr", bf, &calibration->warnings);
   }
   return absl::OkStatus();
+}
+
+// Raw cameras beside the rectified one of Camera.bf, as OpenCV's programs write them: K1, D1, K2, D2, R and T. Whether
+// they are complete, and so taken.
+bool ReadOrbSlamMatrices(const Source& source, const Camera& rectified, Calibration* calibration) {
+  std::vector<std::string> names;
+  for (const opencv::Matrix& matrix : opencv::Collect(source).matrices) {
+    if (matrix.role == opencv::Role::kIntrinsics) names.push_back(matrix.name);
+  }
+  if (names.empty()) return false;
+  const std::string raw_names = absl::StrJoin(names, ", ");
+  auto raw = kOpenCv.read({source}, {});
+  if (!raw.ok() || raw->rig.cameras.size() != 2) {
+    calibration->warnings.push_back(FieldWarning(
+        source, raw_names,
+        absl::StrCat("raw cameras beside Camera.bf, left out: ", raw.ok() ? "not a pair" : raw.status().message())));
+    return false;
+  }
+  const auto bf = NumberOr(source, source.root, "Camera.bf", 0);
+  const double said = bf.value_or(0) / rectified.fx;
+  calibration->rig = raw->rig;
+  calibration->warnings.insert(calibration->warnings.end(), raw->warnings.begin(), raw->warnings.end());
+  calibration->notes.push_back(FieldWarning(
+      source, raw_names, "raw cameras beside the rectified one of Camera.fx and Camera.bf; the raw ones are taken"));
+  WarnIfDiffers(source, "Camera.bf / Camera.fx", said, "T", RightFromLeft(raw->rig).translation.norm(),
+                &calibration->warnings);
+  for (size_t eye = 0; eye < 2; ++eye) {
+    auto& projection = calibration->rig.cameras[eye].projection;
+    if (!projection.has_value() && std::isfinite(said)) projection = ProjectionOf(rectified, eye == 0 ? 0 : said);
+  }
+  return true;
 }
 
 // A depth camera's bf is that of no second camera. Its files say how depths are scaled, or have a lens's coefficients;
@@ -246,6 +287,9 @@ absl::StatusOr<Calibration> ReadOrbSlam2(absl::Span<const Source> sources, const
   const bool has_bf = HasKey(source, "Camera.bf") && !IsOrbSlamDepth(source, camera);
   if (HasKey(source, "Tlr") || HasKey(source, "Camera2.fx") || (has_bf && type == kFisheyeType)) {
     GLINT_RETURN_IF_ERROR(ReadOrbSlamFisheyePair(source, camera, type, &calibration));
+  } else if (has_bf && ReadOrbSlamMatrices(source, camera, &calibration)) {
+    FindWhetherRectified(&calibration);
+    return calibration;
   } else if (has_bf) {
     GLINT_RETURN_IF_ERROR(ReadOrbSlamRectified(source, camera, &calibration));
   } else {
@@ -272,6 +316,7 @@ absl::StatusOr<Calibration> ReadOrbSlam3(absl::Span<const Source> sources, const
     GLINT_ASSIGN_OR_RETURN(const RigidTransform left_from_right, Transform(source, kPose, numbers));
     AddOrbSlamEye("Camera1", left, &rig);
     AddOrbSlamEye("Camera2", right, &rig)->rig_from_camera = left_from_right;
+    calibration.first_is_left = true;
   } else if (HasKey(source, "Stereo.b") && !is_depth) {
     GLINT_ASSIGN_OR_RETURN(const double baseline, Number(source, source.root, "Stereo.b"));
     if (!(baseline > 0)) return FieldError(source, "Stereo.b", absl::StrCat(baseline, " is not above 0"));
@@ -288,111 +333,6 @@ absl::StatusOr<Calibration> ReadOrbSlam3(absl::Span<const Source> sources, const
   GLINT_RETURN_IF_ERROR(AddOrbSlamImu(source, "IMU.T_b_c1", {}, &rig));
   FindWhetherRectified(&calibration);
   return calibration;
-}
-
-// What ORB-SLAM asks of its settings beside a calibration.
-constexpr char kOrbSlamRest[] = R"(
-# Not of the calibration:
-Camera.fps: 20
-Camera.RGB: 1
-ORBextractor.nFeatures: 1200
-ORBextractor.scaleFactor: 1.2
-ORBextractor.nLevels: 8
-ORBextractor.iniThFAST: 20
-ORBextractor.minThFAST: 7
-)";
-
-absl::Status CheckOrbSlamRig(const Rig& rig, const char* program) {
-  if (rig.cameras.empty() || rig.cameras.size() > 2) {
-    return absl::InvalidArgumentError(absl::StrCat("cameras: ", program, " has one or two, not ", rig.cameras.size()));
-  }
-  return absl::OkStatus();
-}
-
-std::string OrbSlamImageText(const Shape& image) {
-  if (image.width == 0) return "";
-  return absl::StrCat("Camera.width: ", image.width, "\nCamera.height: ", image.height, "\n");
-}
-
-std::string OrbSlamValues(absl::string_view prefix, const std::vector<std::pair<const char*, double>>& values) {
-  std::string text;
-  for (const auto& [name, value] : values) {
-    absl::StrAppend(&text, prefix, name, ": ", NumbersText(&value, 1), "\n");
-  }
-  return text;
-}
-
-// Camera1.* or Camera.*.
-std::string OrbSlamCameraText(const std::string& prefix, const Camera& c) {
-  std::string text = OrbSlamValues(prefix, {{"fx", c.fx}, {"fy", c.fy}, {"cx", c.cx}, {"cy", c.cy}});
-  const auto& k = c.lens;
-  if (c.model == CameraModel::kKannalaBrandt) {
-    return text + OrbSlamValues(prefix, {{"k1", k[0]}, {"k2", k[1]}, {"k3", k[2]}, {"k4", k[3]}});
-  }
-  text += OrbSlamValues(prefix, {{"k1", k[0]}, {"k2", k[1]}, {"p1", k[2]}, {"p2", k[3]}});
-  return k[4] == 0 ? text : text + OrbSlamValues(prefix, {{"k3", k[4]}});
-}
-
-std::string OrbSlamImuText(const Rig& rig) {
-  const RigImu& imu = *rig.imu;
-  std::string text = MatrixText("IMU.T_b_c1", MatrixOf(imu.rig_from_imu.Inverse() * rig.cameras[0].rig_from_camera));
-  const std::vector<std::pair<const char*, double>> values = {{"NoiseGyro", imu.gyroscope_noise_density},
-                                                              {"NoiseAcc", imu.accelerometer_noise_density},
-                                                              {"GyroWalk", imu.gyroscope_random_walk},
-                                                              {"AccWalk", imu.accelerometer_random_walk},
-                                                              {"Frequency", imu.rate_hz}};
-  for (const auto& value : values) {
-    if (value.second != 0) text += OrbSlamValues("IMU.", {value});
-  }
-  return text;
-}
-
-absl::StatusOr<std::vector<NamedText>> WriteOrbSlam3(const Calibration& calibration) {
-  const Rig& rig = calibration.rig;
-  GLINT_RETURN_IF_ERROR(CheckOrbSlamRig(rig, "ORB-SLAM3"));
-  const CameraModel model = rig.cameras[0].camera.model;
-  const bool is_fisheye = model == CameraModel::kKannalaBrandt;
-  std::string text = absl::StrCat("%YAML:1.0\n---\nFile.version: \"1.0\"\nCamera.type: \"",
-                                  is_fisheye ? kFisheyeType : kPinholeType, "\"\n");
-  for (size_t eye = 0; eye < rig.cameras.size(); ++eye) {
-    const Camera& camera = rig.cameras[eye].camera;
-    const bool known = camera.model == CameraModel::kPinhole || camera.model == CameraModel::kRadialTangential ||
-                       camera.model == CameraModel::kKannalaBrandt;
-    if (!known || (camera.model == CameraModel::kKannalaBrandt) != is_fisheye ||
-        !(camera.image == rig.cameras[0].camera.image)) {
-      return absl::InvalidArgumentError(absl::StrCat("camera ", rig.cameras[eye].name,
-                                                     ": ORB-SLAM3 has radial-tangential or Kannala-Brandt lenses, both "
-                                                     "of one kind and image size, not ",
-                                                     NameOf(camera.model)));
-    }
-    absl::StrAppend(&text, OrbSlamCameraText(absl::StrCat("Camera", eye + 1, "."), camera));
-  }
-  absl::StrAppend(&text, OrbSlamImageText(rig.cameras[0].camera.image));
-  if (rig.cameras.size() == 2) {
-    absl::StrAppend(&text, MatrixText("Stereo.T_c1_c2", MatrixOf(RightFromLeft(rig).Inverse())),
-                    "Stereo.ThDepth: 40.0\n");
-  }
-  if (rig.imu.has_value()) absl::StrAppend(&text, OrbSlamImuText(rig));
-  return std::vector<NamedText>{{"orbslam3.yaml", absl::StrCat(text, kOrbSlamRest)}};
-}
-
-absl::StatusOr<std::vector<NamedText>> WriteOrbSlam2(const Calibration& calibration) {
-  const Rig& rig = calibration.rig;
-  GLINT_RETURN_IF_ERROR(CheckOrbSlamRig(rig, "ORB-SLAM2"));
-  const Camera& camera = rig.cameras[0].camera;
-  const bool is_pair = rig.cameras.size() == 2;
-  const Camera& last = rig.cameras.back().camera;
-  if (is_pair && (!calibration.rectified || camera.cx != last.cx)) {
-    return absl::InvalidArgumentError("cameras: Glint writes rectified pairs of one centre for ORB-SLAM2");
-  }
-  if (camera.model != CameraModel::kPinhole && camera.model != CameraModel::kRadialTangential) {
-    return absl::InvalidArgumentError(absl::StrCat("lens: ORB-SLAM2 has no model ", NameOf(camera.model)));
-  }
-  std::string text = "%YAML:1.0\n---\n" + OrbSlamCameraText("Camera.", camera) + OrbSlamImageText(camera.image);
-  if (is_pair) {
-    text += OrbSlamValues("", {{"Camera.bf", -camera.fx * RightFromLeft(rig).translation.x()}, {"ThDepth", 40}});
-  }
-  return std::vector<NamedText>{{"orbslam2.yaml", text + kOrbSlamRest}};
 }
 
 }  // namespace

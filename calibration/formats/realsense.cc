@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "calibration/formats/fields.h"
@@ -174,10 +175,11 @@ absl::StatusOr<RigCamera> ReadRealSenseCamera(const Source& source, const RealSe
 // Streams by their plain names, the two infrared ones first; of one with several sizes that of `image`, else the first.
 absl::StatusOr<std::vector<RigCamera>> ReadRealSenseCameras(const Source& source,
                                                             const std::vector<RealSenseNode>& nodes, const Shape& image,
-                                                            std::vector<std::string>* warnings) {
+                                                            Calibration* calibration) {
   std::vector<RigCamera> cameras;
+  std::vector<std::string> others;  // sizes of streams that have another one
   for (const RealSenseNode& node : nodes) {
-    GLINT_ASSIGN_OR_RETURN(const RigCamera camera, ReadRealSenseCamera(source, node, image, warnings));
+    GLINT_ASSIGN_OR_RETURN(const RigCamera camera, ReadRealSenseCamera(source, node, image, &calibration->warnings));
     const auto same = std::find_if(cameras.begin(), cameras.end(), [&](const RigCamera& other) {
       return PlainName(other.name) == PlainName(camera.name);
     });
@@ -185,7 +187,16 @@ absl::StatusOr<std::vector<RigCamera>> ReadRealSenseCameras(const Source& source
       cameras.push_back(camera);
     } else if (camera.camera.image == image && same->camera.image != image) {
       *same = camera;
+    } else if (image.width == 0 && camera.camera.image != same->camera.image) {
+      const Shape& at = camera.camera.image;
+      others.push_back(absl::StrCat(camera.name, " ", at.width, "x", at.height));
     }
+  }
+  if (!others.empty()) {
+    const Shape& at = cameras[0].camera.image;
+    calibration->notes.push_back(absl::StrCat(source.path, ": of streams with several sizes the first is taken (",
+                                              cameras[0].name, " ", at.width, "x", at.height, "); the file also has ",
+                                              absl::StrJoin(others, ", "), ": the images' size chooses, or --size"));
   }
   const auto is_not_infrared = [](const RigCamera& camera) {
     const std::string name = PlainName(camera.name);
@@ -246,6 +257,12 @@ std::map<std::string, RigidTransform> FollowRealSense(const std::vector<RealSens
   return poses;
 }
 
+// "Infrared 1" and "Infrared 2", "fisheye1" and "fisheye2": left and right.
+bool AreFirstAndSecond(absl::string_view first, absl::string_view second) {
+  const std::string a = PlainName(first), b = PlainName(second);
+  return absl::EndsWith(a, "1") && absl::EndsWith(b, "2") && a.substr(0, a.size() - 1) == b.substr(0, b.size() - 1);
+}
+
 absl::StatusOr<Calibration> ReadRealSense(absl::Span<const Source> sources, const ReadOptions& options) {
   const Source& source = sources[0];
   if (sources.size() > 1) return FieldError(sources[1], "extrinsics", "one file has all streams of a RealSense");
@@ -253,8 +270,7 @@ absl::StatusOr<Calibration> ReadRealSense(absl::Span<const Source> sources, cons
   std::vector<RealSenseNode> intrinsics, extrinsics;
   CollectRealSense(IsRealSenseText(source) ? printed : source.root, "camera", &intrinsics, &extrinsics);
   Calibration calibration;
-  GLINT_ASSIGN_OR_RETURN(const auto cameras,
-                         ReadRealSenseCameras(source, intrinsics, options.image, &calibration.warnings));
+  GLINT_ASSIGN_OR_RETURN(const auto cameras, ReadRealSenseCameras(source, intrinsics, options.image, &calibration));
   if (cameras.empty()) return FieldError(source, "PPX", "no stream has PPX, PPY and Fx");
   GLINT_ASSIGN_OR_RETURN(const auto edges, ReadRealSenseEdges(source, extrinsics, cameras, &calibration.warnings));
   const std::map<std::string, RigidTransform> poses = FollowRealSense(edges, cameras[0].name);
@@ -268,6 +284,8 @@ absl::StatusOr<Calibration> ReadRealSense(absl::Span<const Source> sources, cons
     calibration.rig.cameras.push_back(camera);
     calibration.rig.cameras.back().rig_from_camera = pose->second;
   }
+  const std::vector<RigCamera>& read = calibration.rig.cameras;
+  calibration.first_is_left = read.size() > 1 && AreFirstAndSecond(read[0].name, read[1].name);
   for (const char* imu : {"accel", "gyro", "imu"}) {
     if (poses.count(imu)) calibration.rig.imu.emplace().rig_from_imu = poses.at(imu);
   }

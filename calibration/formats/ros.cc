@@ -97,13 +97,23 @@ absl::Status ReadSize(const Source& source, const ReadOptions& options, Shape* i
   return absl::OkStatus();
 }
 
+std::string FileName(const Source& source) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(source.path, '/');
+  return std::string(parts.back().substr(0, parts.back().rfind('.')));
+}
+
 // "narrow_stereo/left"; else the frame of the message, or the file's name.
 std::string CameraName(const Source& source) {
   for (const char* path : {"camera_name", "header/frame_id"}) {
     if (std::string name = Text(source.root, path); !name.empty()) return name;
   }
-  const std::vector<absl::string_view> parts = absl::StrSplit(source.path, '/');
-  return std::string(parts.back().substr(0, parts.back().rfind('.')));
+  return FileName(source);
+}
+
+bool AreSame(const RigCamera& a, const RigCamera& b) {
+  const Camera &c = a.camera, &d = b.camera;
+  return c.fx == d.fx && c.fy == d.fy && c.cx == d.cx && c.cy == d.cy && c.lens == d.lens &&
+         a.projection == b.projection && a.rectified_from_camera == b.rectified_from_camera;
 }
 
 absl::StatusOr<RigCamera> ReadRosCamera(const Source& source, const ReadOptions& options,
@@ -155,8 +165,22 @@ absl::StatusOr<Calibration> ReadRos(absl::Span<const Source> files, const ReadOp
   std::vector<RigCamera>& cameras = calibration.rig.cameras;
   for (const Source& source : sources) {
     GLINT_ASSIGN_OR_RETURN(RigCamera camera, ReadRosCamera(source, options, &calibration.warnings));
+    const auto same =
+        std::find_if(cameras.begin(), cameras.end(), [&](const RigCamera& other) { return other.name == camera.name; });
+    if (files.size() == 1 && same != cameras.end()) {  // what the calibrator prints, twice in one file
+      if (!AreSame(*same, camera)) {
+        calibration.warnings.push_back(
+            FieldWarning(source, camera.name, "is in the file twice, with other numbers; the first is taken"));
+      }
+      continue;
+    }
+    if (same != cameras.end()) {  // "narrow_stereo" in both files
+      same->name = FileName(sources[static_cast<size_t>(same - cameras.begin())]);
+      camera.name = FileName(source);
+    }
     cameras.push_back(std::move(camera));
   }
+  calibration.file_for_each = files.size() == cameras.size();
   for (size_t i = 1; i < cameras.size(); ++i) {
     if (!cameras[0].projection || !cameras[i].projection) {
       return FieldError(sources[cameras[0].projection ? i : 0], "projection_matrix",

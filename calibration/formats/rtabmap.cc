@@ -108,6 +108,7 @@ absl::StatusOr<Calibration> ReadRtabmap(absl::Span<const Source> sources, const 
     return absl::InvalidArgumentError(absl::StrCat(files[2]->path, ": a third camera: name left and right"));
   }
   Calibration calibration;
+  calibration.file_for_each = true;
   Rig& rig = calibration.rig;
   const auto is = [&](size_t i, const char* side) { return absl::EndsWith(Text(files[i]->root, "camera_name"), side); };
   if (files.size() == 2 && is(0, "right") && is(1, "left")) {

@@ -124,7 +124,7 @@ absl::StatusOr<std::vector<const Source*>> VinsCameraFiles(absl::Span<const Sour
       return FieldError(*settings, key,
                         absl::StrCat("the file '", Echo(name),
                                      "' has the camera: give settings and cameras together, "
-                                     "\"SETTINGS,CAMERA0,CAMERA1\""));
+                                     "SETTINGS,CAMERA0,CAMERA1, or their folder"));
     }
   }
   return files;
@@ -157,12 +157,16 @@ absl::StatusOr<Calibration> ReadVins(absl::Span<const Source> sources, const Rea
     return absl::InvalidArgumentError(
         absl::StrCat(files[0]->path,
                      ": two cameras need the settings with body_T_cam0 and body_T_cam1 beside them: "
-                     "\"SETTINGS,CAMERA0,CAMERA1\""));
+                     "SETTINGS,CAMERA0,CAMERA1, or their folder"));
   }
   Rig& rig = calibration.rig;
   for (size_t i = 0; i < std::min<size_t>(files.size(), 2); ++i) {
     GLINT_ASSIGN_OR_RETURN(const RigCamera camera, VinsCamera(*files[i], i == 0 ? "cam0" : "cam1"));
     rig.cameras.push_back(camera);
+  }
+  for (size_t i = 2; i < files.size(); ++i) {
+    calibration.warnings.push_back(
+        FieldWarning(*files[i], "model_type", "a third camera, which is left out: VINS has one or two"));
   }
   // 2: the program is to find the pose, and the file's counts for nothing.
   if (settings != nullptr) {

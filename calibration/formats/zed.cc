@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "calibration/formats/fields.h"
 #include "calibration/formats/formats.h"
 #include "calibration/formats/lines.h"
@@ -63,16 +64,32 @@ bool RecognisesZed(const Source& source) {
   return false;
 }
 
-absl::StatusOr<ZedSize> ChooseZedSize(const Source& source, const ZedFields& fields, const Shape& image) {
-  std::vector<std::string> sizes;
+// The section of `image`; if that is unknown the first one, and `notes` say which the others are.
+absl::StatusOr<ZedSize> ChooseZedSize(const Source& source, const ZedFields& fields, const Shape& image,
+                                      std::vector<std::string>* notes) {
+  std::vector<ZedSize> sizes;
   for (const ZedSize& size : kZedSizes) {
     if (!HasZedSize(fields, size.name)) continue;
-    if (image.width == 0 || size.image == image) return size;
-    sizes.push_back(absl::StrCat(size.image.width, "x", size.image.height, " (", size.name, ")"));
+    if (size.image == image) return size;
+    sizes.push_back(size);
   }
-  return FieldError(source, "LEFT_CAM_",
-                    absl::StrFormat("has no section for images of %dx%d, but for %s", image.width, image.height,
-                                    absl::StrJoin(sizes, ", ")));
+  const auto names = [](absl::Span<const ZedSize> of) {
+    return absl::StrJoin(of, ", ", [](std::string* text, const ZedSize& size) {
+      absl::StrAppend(text, size.image.width, "x", size.image.height, " (", size.name, ")");
+    });
+  };
+  if (image.width != 0) {
+    return FieldError(
+        source, "LEFT_CAM_",
+        absl::StrFormat("has no section for images of %dx%d, but for %s", image.width, image.height, names(sizes)));
+  }
+  const auto others = absl::MakeConstSpan(sizes).subspan(1);
+  if (!others.empty()) {
+    notes->push_back(FieldWarning(source, ZedSection("LEFT", sizes[0].name),
+                                  absl::StrCat("is taken, of images of ", names({sizes[0]}), "; the file is also of ",
+                                               names(others), ": the images' size chooses, or --size")));
+  }
+  return sizes[0];
 }
 
 // The first of `names` that the file has; `absent` if it has none.
@@ -149,8 +166,8 @@ absl::StatusOr<Calibration> ReadZed(absl::Span<const Source> sources, const Read
   const Source& source = sources[0];
   if (sources.size() > 1) return FieldError(sources[1], "STEREO", "one file has both cameras of a ZED");
   const ZedFields fields = ReadZedFields(source);
-  GLINT_ASSIGN_OR_RETURN(const ZedSize size, ChooseZedSize(source, fields, options.image));
   Calibration calibration;
+  GLINT_ASSIGN_OR_RETURN(const ZedSize size, ChooseZedSize(source, fields, options.image, &calibration.notes));
   for (const char* side : {"LEFT", "RIGHT"}) {
     GLINT_ASSIGN_OR_RETURN(calibration.rig.cameras.emplace_back(), ReadZedCamera(source, fields, side, size));
   }

@@ -29,7 +29,7 @@ absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, co
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
   GLINT_ASSIGN_OR_RETURN(Prepared* const prepared, Prepare(key));
   GLINT_RETURN_IF_ERROR(ClearCounters());
-  GLINT_RETURN_IF_ERROR(UploadAll(*prepared, image, mask));
+  GLINT_RETURN_IF_ERROR(UploadAll(*prepared, image, /*raw=*/nullptr, mask));
   const cudaStream_t s = stream.view().stream;
   const auto replay = [&] { return Launch(*prepared, 0); };
   std::vector<Event> events;

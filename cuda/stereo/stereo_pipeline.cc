@@ -51,13 +51,13 @@ struct StereoPipeline::Impl {
 
   absl::Status Initialize();
   // Ends when both are done on the device; `features` are begun.
-  absl::Status DetectEyes(const DetectorOptions& detector, const ImagePair& pair, Features* const (&features)[2],
+  absl::Status DetectEyes(const DetectorOptions& detector, const PixelPair& pair, Features* const (&features)[2],
                           Eyes* found);
   // The rest of `features`, while the device does what was enqueued, and the wait for that.
   absl::Status ReadEyes(const Eyes& found, Features* const (&features)[2]);
-  absl::Status Match(const DetectorOptions& detector, const ImagePair& pair, const StereoOptions& options,
+  absl::Status Match(const DetectorOptions& detector, const PixelPair& pair, const StereoOptions& options,
                      Features* const (&features)[2], StereoResult* result, StereoTimes* times);
-  absl::Status Gather(const DetectorOptions& detector, const ImageView& first, const ImageView& second,
+  absl::Status Gather(const DetectorOptions& detector, const Pixels& first, const Pixels& second,
                       Features* const (&features)[2], DescriptorsOnDevice* descriptors, StereoTimes* times);
   static void TakeTimes(const Eyes& found, StereoTimes* times);
   void Recover();
@@ -78,11 +78,11 @@ absl::Status StereoPipeline::Impl::Initialize() {
   return absl::OkStatus();
 }
 
-absl::Status StereoPipeline::Impl::DetectEyes(const DetectorOptions& detector, const ImagePair& pair,
+absl::Status StereoPipeline::Impl::DetectEyes(const DetectorOptions& detector, const PixelPair& pair,
                                               Features* const (&features)[2], Eyes* found) {
   found->start = Clock::now();
-  const ImageView* const images[2] = {&pair.left, &pair.right};
-  const ImageView* const masks[2] = {&pair.left_mask, &pair.right_mask};
+  const Pixels* const images[2] = {&pair.left, &pair.right};
+  const Pixels* const masks[2] = {&pair.left_mask, &pair.right_mask};
   for (int e = 0; e < 2; ++e) {
     // Never alone: the other eye has a frame on the device, too.
     GLINT_ASSIGN_OR_RETURN(const auto begun,
@@ -90,7 +90,8 @@ absl::Status StereoPipeline::Impl::DetectEyes(const DetectorOptions& detector, c
     found->prepared[e] = begun.prepared;
   }
   const int capacity = OutputCapacity(detector);
-  GLINT_RETURN_IF_ERROR(memory.Reserve(eyes[0].stream.view(), {capacity, capacity, kRbriefBytes, pair.left.height}));
+  GLINT_RETURN_IF_ERROR(
+      memory.Reserve(eyes[0].stream.view(), {capacity, capacity, kRbriefBytes, pair.left.shape().height}));
   for (int e = 0; e < 2; ++e) {
     FillByLevel(found->prepared[e]->host, detector, found->prepared[e]->counts, features[e]);
   }
@@ -137,7 +138,7 @@ void StereoPipeline::Impl::TakeTimes(const Eyes& found, StereoTimes* times) {
   times->match_ns = Pipeline::Impl::Nanoseconds(Clock::now() - found.detected);
 }
 
-absl::Status StereoPipeline::Impl::Match(const DetectorOptions& detector, const ImagePair& pair,
+absl::Status StereoPipeline::Impl::Match(const DetectorOptions& detector, const PixelPair& pair,
                                          const StereoOptions& options, Features* const (&features)[2],
                                          StereoResult* result, StereoTimes* times) {
   Eyes found;
@@ -152,9 +153,9 @@ absl::Status StereoPipeline::Impl::Match(const DetectorOptions& detector, const 
   return absl::OkStatus();
 }
 
-absl::Status StereoPipeline::Impl::Gather(const DetectorOptions& detector, const ImageView& first,
-                                          const ImageView& second, Features* const (&features)[2],
-                                          DescriptorsOnDevice* descriptors, StereoTimes* times) {
+absl::Status StereoPipeline::Impl::Gather(const DetectorOptions& detector, const Pixels& first, const Pixels& second,
+                                          Features* const (&features)[2], DescriptorsOnDevice* descriptors,
+                                          StereoTimes* times) {
   Eyes found;
   GLINT_RETURN_IF_ERROR(DetectEyes(detector, {first, second}, features, &found));
   if (found.any()) GLINT_RETURN_IF_ERROR(memory.EnqueueGather(eyes[0].stream.view(), found.params, found.sources));
@@ -190,13 +191,13 @@ absl::StatusOr<std::unique_ptr<StereoPipeline>> StereoPipeline::Create(const Pip
   return StereoFactory::CreatePipeline(options, &CudaApi());
 }
 
-absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const ImagePair& pair,
+absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const PixelPair& pair,
                                     const StereoOptions& options, Features* left_features, Features* right_features,
                                     StereoResult* result, StereoTimes* times) {
   absl::Status status = impl_->fatal;
   if (status.ok() && detector.descriptor == Descriptor::kNone) {
     status = ContradictionError("descriptor", "stereo matching needs descriptors");
-  } else if (const ImageView& left = pair.left, &right = pair.right; status.ok() && left.shape() != right.shape()) {
+  } else if (const Shape left = pair.left.shape(), right = pair.right.shape(); status.ok() && left != right) {
     status = ContradictionError("right", absl::StrCat(right.width, "x", right.height, ", but the left image has ",
                                                       left.width, "x", left.height));
   } else if (status.ok()) {
@@ -211,8 +212,8 @@ absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const Image
   return status;
 }
 
-absl::Status StereoPipeline::DetectImages(const DetectorOptions& detector, const ImageView& first,
-                                          const ImageView& second, Features* first_features, Features* second_features,
+absl::Status StereoPipeline::DetectImages(const DetectorOptions& detector, const Pixels& first, const Pixels& second,
+                                          Features* first_features, Features* second_features,
                                           DescriptorsOnDevice* descriptors, StereoTimes* times) {
   absl::Status status = impl_->fatal;
   if (status.ok() && detector.descriptor == Descriptor::kNone) {

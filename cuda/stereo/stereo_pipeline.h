@@ -16,6 +16,7 @@
 #include "cuda/pipeline.h"
 #include "features/matcher.h"
 #include "features/options.h"
+#include "features/pixels.h"
 #include "features/stereo.h"
 #include "features/types.h"
 
@@ -40,16 +41,16 @@ class StereoPipeline {
   StereoPipeline(const StereoPipeline&) = delete;
   StereoPipeline& operator=(const StereoPipeline&) = delete;
 
-  // Arguments must be valid (ValidateOptions, ValidateImages of each image and its mask, ValidateStereoOptions), the
-  // images of one shape, in host memory, pinned or not. `times` may be null. INVALID_ARGUMENT: a detector without
+  // Arguments must be valid (ValidateOptions, ValidatePixels of each image and its mask, ValidateStereoOptions), the
+  // images of one shape, as those of Pipeline::Detect(). `times` may be null. INVALID_ARGUMENT: a detector without
   // descriptors, images of two shapes. On error all results are cleared. RESOURCE_EXHAUSTED leaves the pipeline usable;
   // after INTERNAL see fatal().
-  absl::Status Detect(const DetectorOptions& detector, const ImagePair& pair, const StereoOptions& options,
+  absl::Status Detect(const DetectorOptions& detector, const PixelPair& pair, const StereoOptions& options,
                       Features* left_features, Features* right_features, StereoResult* result, StereoTimes* times);
 
   // Finds features alone, in two images of any shapes, as Detect() otherwise. Their descriptors stay on the device,
   // too, until the next call, for Matcher::MatchOnDevice(). Of `times`, match_ns is what the host reads.
-  absl::Status DetectImages(const DetectorOptions& detector, const ImageView& first, const ImageView& second,
+  absl::Status DetectImages(const DetectorOptions& detector, const Pixels& first, const Pixels& second,
                             Features* first_features, Features* second_features, DescriptorsOnDevice* descriptors,
                             StereoTimes* times);
 

@@ -1,6 +1,7 @@
 // The CUDA backend of a build without CUDA: every entry point says so.
 #include "cuda/benchmark/jpeg_timing.h"
 #include "cuda/benchmark/plan_report.h"
+#include "cuda/benchmark/remap_timing.h"
 #include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/hooks.h"
@@ -108,12 +109,12 @@ absl::StatusOr<std::unique_ptr<StereoPipeline>> StereoPipeline::Create(const Pip
   return BuiltWithoutCuda();
 }
 
-absl::Status StereoPipeline::DetectImages(const DetectorOptions&, const ImageView&, const ImageView&, Features*,
-                                          Features*, DescriptorsOnDevice*, StereoTimes*) {
+absl::Status StereoPipeline::DetectImages(const DetectorOptions&, const Pixels&, const Pixels&, Features*, Features*,
+                                          DescriptorsOnDevice*, StereoTimes*) {
   return impl_->status;
 }
 
-absl::Status StereoPipeline::Detect(const DetectorOptions&, const ImagePair&, const StereoOptions&, Features*,
+absl::Status StereoPipeline::Detect(const DetectorOptions&, const PixelPair&, const StereoOptions&, Features*,
                                     Features*, StereoResult*, StereoTimes*) {
   return impl_->status;
 }
@@ -156,6 +157,8 @@ absl::StatusOr<PinnedMemory> PinnedMemory::Allocate(size_t) { return BuiltWithou
 PinnedMemory::~PinnedMemory() = default;
 
 absl::StatusOr<PlanReport> ReportPlan(const DetectorOptions&, Shape, int) { return BuiltWithoutCuda(); }
+
+absl::StatusOr<RemapTiming> TimeRemap(int, int, const RemapSource&, int, Image*) { return BuiltWithoutCuda(); }
 
 bool CopiesFromHostRegions(int) { return false; }
 

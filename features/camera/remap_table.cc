@@ -1,6 +1,7 @@
 #include "features/camera/remap_table.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <utility>
 
@@ -74,6 +75,8 @@ void MakeBlocks(RemapTable* table) {
   blocks.first_exception.push_back(static_cast<uint32_t>(blocks.exceptions.size()));
   blocks.exceptions.shrink_to_fit();
   table->blocks = std::move(blocks);
+  static std::atomic<uint64_t> last_id{0};
+  table->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 }  // namespace glint

@@ -42,11 +42,14 @@ struct RemapTable {
   Shape shape;                 // of the rectified image
   std::vector<Entry> entries;  // shape.pixels(), row by row
   RemapBlocks blocks;          // the same for vectors: MakeBlocks()
+  // Of no other contents in this process, so that backends know a table that they have a copy of; 0 without blocks.
+  uint64_t id = 0;
 
   const Entry* row(int y) const { return entries.data() + static_cast<int64_t>(y) * shape.width; }
 };
 
-// Makes `table->blocks` from the rest of the table. For whoever fills a table by hand; MakeRemapTable() has done it.
+// Makes `table->blocks` and a new id from the rest of the table, which stays as it is from now on. Thread-safe. For
+// whoever fills a table by hand; MakeRemapTable() has done it.
 void MakeBlocks(RemapTable* table);
 
 }  // namespace glint

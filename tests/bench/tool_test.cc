@@ -126,6 +126,23 @@ TEST(GlintBench, TimesEveryStage) {
   EXPECT_GT(NumberAt(*json, "stages.0.items"), NumberAt(*json, "stages.1.items"));
 }
 
+TEST(GlintBench, RectifiesTheSameOnTheGpu) {
+  const Outcome outcome = RunTool("remap --size 320x240 --features 300 --repeat 2 --json 2>&1");
+  if (outcome.exit_code != 0) {
+    ASSERT_THAT(outcome.out, HasSubstr("CUDA"));
+    GTEST_SKIP() << outcome.out;
+  }
+  auto json = testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  EXPECT_EQ((*json)["sizes.0.width"], "320");
+  for (const char* times : {"kernel_us", "empty_us", "in_row_us", "on_device_us", "by_host_us", "before_us"}) {
+    EXPECT_GT(NumberAt(*json, std::string("sizes.0.") + times + ".median"), 0) << times;
+  }
+  EXPECT_GT(NumberAt(*json, "sizes.0.matches"), 30);
+  EXPECT_EQ((*json)["sizes.0.same_pixels"], "true");
+  EXPECT_EQ((*json)["sizes.0.same_pair"], "true");
+}
+
 TEST(GlintBench, FindsTheSameCornersAsOpenCv) {
   const Outcome outcome = RunTool("stages --image mirror4:" + PictureFile() + " --repeat 1 --peer opencv --json 2>&1");
   if (outcome.exit_code != 0) {
@@ -419,6 +436,8 @@ TEST(GlintBench, SaysWhatIsWrong) {
       {"jpeg --device-resident --backend cuda" + image, 2, "device-resident: files come from the host"},
       {"jpeg --repeat 0" + image, 2, "repeat: 0 is not in 1..1000000"},
       {"plan", 2, "size: \"\" is not WIDTHxHEIGHT"},
+      {"remap --device-resident", 2, "device-resident: pairs come from the host"},
+      {"remap --size 640", 2, "size: \"640\" is not WIDTHxHEIGHT"},
       {"plan --size 640", 2, "size: \"640\" is not WIDTHxHEIGHT"},
       {"plan --size 640x-1", 2, "height"},
       {"plan --size 20000x480", 2, "width"},

@@ -94,6 +94,15 @@ TEST(Basalt, WritesWhatItReads) {
     EXPECT_EQ(again.rig.imu->accelerometer_random_walk, rig.rig.imu->accelerometer_random_walk);
     EXPECT_NEAR(again.rig.imu->imu_time_minus_camera_time, rig.rig.imu->imu_time_minus_camera_time, 1e-9);
   }
+  // A rig without a sensor stays one.
+  calibration::Calibration cameras = TurnedRig(CameraModel::kPinhole, {});
+  cameras.rig.imu.reset();
+  for (RigCamera& camera : cameras.rig.cameras)
+    camera.rig_from_camera = BodyFromLeft().Inverse() * camera.rig_from_camera;
+  cameras.rig.cameras[0].rig_from_camera = {};
+  const auto written = FormatOf("basalt").write(cameras);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_FALSE(Read((*written)[0].text).rig.imu.has_value());
   EXPECT_THAT(FormatOf("basalt").write(TurnedRig(CameraModel::kOmni, {1})).status().message(),
               HasSubstr("Basalt has no camera model"));
 }

@@ -85,11 +85,30 @@ TEST(Check, RightRigsAreNotAccused) {
 }
 
 TEST(Check, CamerasThatLookApartAreNoPair) {
-  EXPECT_THAT(Spoilt([](Calibration* c) {
-                Right(c).rig_from_camera.rotation = Eigen::AngleAxisd(1.6, Vector3d::UnitY()).toRotationMatrix();
-                Right(c).rig_from_camera.translation = {-3, 0, 1};
+  const auto apart = [](Calibration* c) {
+    Right(c).rig_from_camera.rotation = Eigen::AngleAxisd(1.6, Vector3d::UnitY()).toRotationMatrix();
+    Right(c).rig_from_camera.translation = {-3, 0, 1};
+  };
+  EXPECT_THAT(Spoilt(apart), ElementsAre(Warning("cam0, cam1: look apart by 92 degrees: no stereo pair")));
+  // Of three cameras two others may be.
+  EXPECT_THAT(Spoilt([&](Calibration* c) {
+                apart(c);
+                c->rig.cameras.push_back(c->rig.cameras[0]);
               }),
               IsEmpty());
+}
+
+TEST(Check, PairsThatCannotBeRectified) {
+  // Turned by 40 degrees about the vertical, narrow lenses see nothing in common straight before both.
+  EXPECT_THAT(Spoilt([](Calibration* c) {
+                for (RigCamera& camera : c->rig.cameras) {
+                  camera.camera.model = CameraModel::kPinhole;
+                  camera.camera.lens = {};
+                  camera.camera.fx = camera.camera.fy = 3000;
+                }
+                Right(c).rig_from_camera.rotation = Eigen::AngleAxisd(-0.7, Vector3d::UnitY()).toRotationMatrix();
+              }),
+              ElementsAre(Warning("cam0, cam1: raw images of them cannot be rectified: ")));
 }
 
 TEST(Check, BaselinesInOtherUnits) {
@@ -130,6 +149,7 @@ TEST(Check, NumbersOfAnotherImageSize) {
   EXPECT_THAT(sized({1504, 960}), ElementsAre(Warning("images of about 734x497")));
   EXPECT_THAT(sized({376, 240}), ElementsAre(Warning("images of about 734x497")));
   EXPECT_THAT(sized({480, 752}), ElementsAre(Warning("written as height, width")));
+  EXPECT_THAT(sized({1504, 480}), ElementsAre(Warning("the size of both images side by side; one has 752x480")));
   EXPECT_THAT(Spoilt([](Calibration* c) { Left(c).cx = 760; }), ElementsAre(Error("lies outside")));
   EXPECT_THAT(Spoilt([](Calibration* c) { Left(c).cx = 90; }), ElementsAre(Warning("far from the middle")));
 }
@@ -154,7 +174,19 @@ TEST(Check, LensesAndFocalLengthsThatCannotBe) {
               ElementsAre(Warning("OpenCV's order, k1 k2 p1 p2 k3")));
   EXPECT_THAT(Spoilt([](Calibration* c) { Left(c).fy = -457; }), ElementsAre(Error("fy -457 is not above 0")));
   EXPECT_THAT(Spoilt([](Calibration* c) { Left(c).fx = Left(c).fy = 3.04; })[0], Error("Give pixels"));
-  EXPECT_THAT(Spoilt([](Calibration* c) { Left(c).fy = 900; }), ElementsAre(Warning("differ by over a quarter")));
+  EXPECT_THAT(lens(-0.28, 0.07, 0.0002, 0.06, 0), ElementsAre(Warning("tangential terms of real lenses are below")));
+  // Ends within the image's width, and beyond three quarters of its height.
+  EXPECT_THAT(Spoilt([](Calibration* c) {
+                Left(c) = {CameraModel::kRadialTangential, {640, 480}, 243.401, 243.401, 319.5, 239.5};
+                Left(c).lens = {-0.252831, 0.0513613, 0, 0, -0.00411826};
+              }),
+              ElementsAre(Warning("ends 86 % of the way from the centre to an edge of the image")));
+  EXPECT_THAT(Spoilt([](Calibration* c) {
+                Right(c).camera.model = CameraModel::kPinhole;
+                Right(c).camera.lens = {};
+              }),
+              ElementsAre(Warning("cam0, cam1: the right one has no distortion, and the other has radial-tangential")));
+  EXPECT_THAT(Spoilt([](Calibration* c) { Left(c).fy = 900; }), ElementsAre(Warning("differ by over 15 %")));
 }
 
 TEST(Check, ProjectionsAndSensorsThatDisagree) {
@@ -175,6 +207,8 @@ TEST(Check, ProjectionsAndSensorsThatDisagree) {
   EXPECT_THAT(projected(440, 0.11, 0), ElementsAre(Error("focal lengths of 435 and 440")));
   EXPECT_THAT(projected(435, 0.00011, 0), ElementsAre(Warning("a baseline of 0.00011, and the poses 0.11 m")));
   EXPECT_THAT(projected(435, 0.11, 0.2), ElementsAre(Error("11.9 degrees from their rows")));
+  EXPECT_THAT(Spoilt([](Calibration* c) { c->rig.imu.emplace().rig_from_imu = c->rig.cameras[0].rig_from_camera; }),
+              ElementsAre(Warning("imu: has place and axes of cam0")));
   EXPECT_THAT(Spoilt([](Calibration* c) {
                 PutIntoBody(c);
                 c->rig.imu->rig_from_imu.translation = {20, 30, 10};

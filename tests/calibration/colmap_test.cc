@@ -108,7 +108,8 @@ TEST(Colmap, SaysThatPosesAreUnknown) {
 
 TEST(Colmap, ErrorsNameTheLine) {
   EXPECT_THAT(ErrorOf("1 THIN_PRISM_FISHEYE 640 480 500 510 320 240 0 0 0 0 0 0 0 0\n"),
-              HasSubstr("file:1: no camera's CAMERA_ID MODEL WIDTH HEIGHT PARAMS of one of the models SIMPLE_PINHOLE"));
+              HasSubstr("file:1: \"THIN_PRISM_FISHEYE\": no camera's CAMERA_ID MODEL WIDTH HEIGHT PARAMS of one of the "
+                        "models SIMPLE_PINHOLE"));
   EXPECT_THAT(ErrorOf("1 PINHOLE 640 480 500 500 320\n"),
               HasSubstr("file:1: PINHOLE has WIDTH HEIGHT and 4 parameters"));
   EXPECT_THAT(ErrorOf("1 PINHOLE 640.5 480 500 500 320 240\n"), HasSubstr("line 1: 640.5 x 480 is no image size"));

@@ -53,7 +53,11 @@ TEST(KittiOdometry, NamesChooseCameras) {
   EXPECT_THAT(Read(text, options).rig.cameras, SizeIs(1));
   options.cameras = "P2,P7";
   EXPECT_THAT(ErrorOf(text, options), HasSubstr("has no 3x4 projection P7, but P0, P1, P2, P3"));
-  EXPECT_EQ(Read(text).rig.cameras[0].name, "P0");
+  const auto grey = Read(text);
+  EXPECT_EQ(grey.rig.cameras[0].name, "P0");
+  EXPECT_THAT(grey.notes, ElementsAre("file: P0, P1 are taken; the file also has P2, P3: --cameras chooses, as in "
+                                      "--cameras P2,P3"));
+  EXPECT_THAT(colour.notes, IsEmpty());
 }
 
 TEST(KittiOdometry, OneCameraIsTakenAlone) {

@@ -295,7 +295,7 @@ TEST(OpenCv, ProjectionsAndCamerasByName) {
   ASSERT_THAT(read.rig.cameras, SizeIs(2));
   EXPECT_EQ(read.rig.cameras[1].name, "P3");
   EXPECT_NEAR(SecondInFirst(read.rig).translation.x(), 43.5 / 435, 1e-12);
-  options.cameras = "right";
+  options.cameras = "camera2";
   EXPECT_EQ(Read(kHeader + Stereo(kNames, Matrix), options).rig.cameras.at(0).camera.fx, 457.587);
   options.cameras = "P7";
   EXPECT_THAT(ErrorOf(text, options), HasSubstr("P7"));

@@ -129,11 +129,52 @@ TEST(OrbSlam2, RawPair) {
   EXPECT_NEAR(apart.tail<2>().norm(), 0, 1e-12);
 }
 
+// Camera.bf beside the matrices that OpenCV wrote, T a baseline of 0.12 m.
+std::string OrbSlam2BesideMatrices() {
+  const RigidTransform right_from_left = LeftFromRight().Inverse();
+  return absl::StrCat(
+      Without(kOrbSlam2, "Camera.bf: 47.90639384423901",
+              absl::StrCat("Camera.bf: ", Numbers({435.2046959714599 * right_from_left.translation.norm()}))),
+      OrbMatrix("K1", 3, {458.654, 0, 367.215, 0, 457.296, 248.375, 0, 0, 1}),
+      OrbMatrix("K2", 3, {457.587, 0, 379.999, 0, 456.134, 255.238, 0, 0, 1}),
+      OrbMatrix("D1", 1, {-0.283, 0.074, 0.00019, 1.76e-5, 0.0}),
+      OrbMatrix("D2", 1, {-0.284, 0.075, 0.00011, 1.77e-5, 0.0}), OrbMatrix("R", 3, ByRows(right_from_left.rotation)),
+      OrbMatrix("T", 3, Of(right_from_left.translation)));
+}
+
+TEST(OrbSlam2, RawMatricesBesideTheRectifiedCamera) {
+  const auto read = Read(OrbSlam2BesideMatrices());
+  EXPECT_EQ(read.format, "orbslam2");
+  EXPECT_THAT(read.warnings, IsEmpty());
+  EXPECT_THAT(read.notes, ElementsAre("file: K1, K2: raw cameras beside the rectified one of Camera.fx and Camera.bf; "
+                                      "the raw ones are taken"));
+  EXPECT_FALSE(read.rectified);
+  EXPECT_FALSE(read.unit_is_unknown);  // bf says metres
+  ASSERT_THAT(read.rig.cameras, SizeIs(2));
+  EXPECT_EQ(read.rig.cameras[1].camera.fx, 457.587);
+  EXPECT_EQ(read.rig.cameras[1].camera.image, (Shape{752, 480}));
+  ExpectSame(SecondInFirst(read.rig), LeftFromRight(), 1e-9);
+  ASSERT_TRUE(read.rig.cameras[0].projection.has_value());  // for --rectified
+  EXPECT_EQ((*read.rig.cameras[0].projection)(0, 0), 435.2046959714599);
+  const std::string text = OrbSlam2BesideMatrices();
+  const auto differs = Read(Without(text, text.substr(text.find("Camera.bf"), 17), "Camera.bf: 11111."));
+  EXPECT_THAT(differs.warnings, ElementsAre(HasSubstr("Camera.bf / Camera.fx: ")));
+  const auto incomplete = Read(text.substr(0, text.find("T: !!")));
+  EXPECT_TRUE(incomplete.rectified);
+  EXPECT_THAT(incomplete.warnings, ElementsAre(HasSubstr("K1, K2: raw cameras beside Camera.bf, left out: file: T: ")));
+}
+
 TEST(OrbSlam2, ValuesThatDiffer) {
   const auto bf = Read(Without(RawOrbSlam2(), "Camera.bf: 47.90639384423901", "Camera.bf: 40"));
   EXPECT_THAT(bf.warnings, ElementsAre(HasSubstr("Camera.bf: 40 differs from the 47.9064 of RIGHT.P")));
   const auto fx = Read(Without(RawOrbSlam2(), "Camera.fx: 435.2046959714599", "Camera.fx: 458.654"));
   EXPECT_THAT(fx.warnings, ElementsAre(HasSubstr("Camera.fx: 458.654 differs")));
+  // Of another camera, as in files that began as EuRoC's.
+  std::string other = Without(RawOrbSlam2(), "Camera.fx: 435.2046959714599", "Camera.fx: 385.518");
+  other = Without(other, "Camera.cx: 367.4517211914062", "Camera.cx: 321.703");
+  other = Without(other, "Camera.cy: 252.2008514404297", "Camera.cy: 241.789");
+  EXPECT_THAT(ErrorOf(other),
+              HasSubstr("file: LEFT.P: and RIGHT.P are of another camera (fx 435.205) than Camera.fx (385.518)"));
 }
 
 TEST(OrbSlam2, ImuOfTheRectifiedCamera) {

@@ -147,6 +147,23 @@ TEST(Ros, DumpsOfTheCalibrator) {
   }
 }
 
+// What the calibrator prints is often kept twice, and called the same for both cameras.
+TEST(Ros, CamerasOfOneName) {
+  const Eigen::Matrix3d turn = Eigen::Matrix3d::Identity();
+  const std::string left = OstCamera("left", turn, 0), right = OstCamera("right", turn, -52.2);
+  const auto twice = Read(left + right + left + right);
+  EXPECT_THAT(twice.rig.cameras, SizeIs(2));
+  EXPECT_THAT(twice.warnings, IsEmpty());
+  const auto differs = Read(left + right + Without(left, "458.654", "459.654"));
+  EXPECT_EQ(differs.rig.cameras.at(0).camera.fx, 458.654);
+  EXPECT_THAT(differs.warnings,
+              ElementsAre("file: left: is in the file twice, with other numbers; the first is taken"));
+  const auto files = ReadPair(OstCamera("narrow_stereo", turn, 0), OstCamera("narrow_stereo", turn, -52.2));
+  ASSERT_TRUE(files.ok()) << files.status();
+  ASSERT_THAT(files->rig.cameras, SizeIs(2));
+  EXPECT_NE(files->rig.cameras[0].name, files->rig.cameras[1].name);
+}
+
 TEST(Ros, ErrorsInDumpsNameTheField) {
   const std::string good = OstCamera("left", Eigen::Matrix3d::Identity(), 0);
   EXPECT_EQ(ErrorOf(Without(good, "458.654 ")), "file: camera_matrix: 8 numbers, not 9");

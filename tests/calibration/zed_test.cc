@@ -9,6 +9,7 @@
 namespace glint::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -54,7 +55,12 @@ TEST(Zed, MillimetresFromLeftToRight) {
 TEST(Zed, TheImageChoosesTheSection) {
   EXPECT_EQ(Read(ZedFile(), OfImage(672, 376)).rig.cameras[0].camera.fx, 350.125);
   EXPECT_EQ(Read(ZedFile(), OfImage(2208, 1242)).rig.cameras[0].camera.fx, 1400);
-  EXPECT_EQ(Read(ZedFile()).rig.cameras[0].camera.image, (Shape{1280, 720}));
+  EXPECT_THAT(Read(ZedFile(), OfImage(672, 376)).notes, IsEmpty());
+  const auto any = Read(ZedFile());
+  EXPECT_EQ(any.rig.cameras[0].camera.image, (Shape{1280, 720}));
+  EXPECT_THAT(any.notes,
+              ElementsAre("file: LEFT_CAM_HD: is taken, of images of 1280x720 (HD); the file is also of 1920x1080 "
+                          "(FHD), 2208x1242 (2K), 672x376 (VGA): the images' size chooses, or --size"));
   EXPECT_THAT(
       ErrorOf(ZedFile(), OfImage(640, 480)),
       HasSubstr("has no section for images of 640x480, but for 1280x720 (HD), 1920x1080 (FHD), 2208x1242 (2K)"));

@@ -110,6 +110,13 @@ TEST(CalibrationCommand, NamesWhatIsWrong) {
   const Outcome exchanged = Calibrate({"--json", CameraInfo("left.yaml", 0), CameraInfo("right.yaml", 47.9)});
   EXPECT_EQ(exchanged.status, kFailed);
   EXPECT_THAT(exchanged.out, AllOf(HasSubstr("{\"severity\":\"error\""), HasSubstr("m to the left of ")));
+  // With commas as --calibration of other commands takes them.
+  const Outcome together = Calibrate({CameraInfo("left.yaml", 0) + "," + CameraInfo("right.yaml", -47.9)});
+  EXPECT_EQ(together.status, kOk) << together.out << together.err;
+  EXPECT_THAT(together.out, HasSubstr("2 cameras, raw images"));
+  const Outcome reordered = Calibrate({Chain("left.yaml", -0.11)});
+  EXPECT_EQ(reordered.status, kOk);
+  EXPECT_THAT(reordered.out, HasSubstr("note: cam1 lies 0.11 m to the left of cam0"));
   EXPECT_THAT(Calibrate({"--size", "1504x960", Chain("chain.yaml", 0.11)}).out,
               HasSubstr("multiply fx, fy, cx and cy by 2"));
 }
@@ -159,6 +166,24 @@ TEST(CalibrationCommand, ConvertsThereAndBack) {
     }
   }
   EXPECT_GE(written, 4);
+}
+
+// Of files that do not say the size of the images.
+TEST(CalibrationCommand, FormatsThatSayTheSizeNeedIt) {
+  const std::string matrix = Write("K.txt", "754.5 0.0 489.25 0.0 754.5 265.125 0.0 0.0 1.0\n0.0625\n");
+  const std::string chain = ::testing::TempDir() + "calibration-sized.yaml";
+  for (const char* format : {"kalibr", "euroc", "basalt", "edex", "colmap"}) {
+    const Outcome to = Calibrate({"--to", format, "--output", chain, matrix});
+    EXPECT_EQ(to.status, kFailed) << format;
+    EXPECT_THAT(to.err, AllOf(HasSubstr("camera left: the size of its images is not known"), HasSubstr("--size")));
+  }
+  const Outcome sized = Calibrate({"--size", "960x540", "--to", "kalibr", "--output", chain, matrix});
+  EXPECT_EQ(sized.status, kOk) << sized.out << sized.err;
+  EXPECT_THAT(sized.out, HasSubstr("left: 960x540, pinhole"));
+  const Outcome back = Calibrate({chain});
+  EXPECT_EQ(back.status, kOk);
+  EXPECT_THAT(back.out, AllOf(HasSubstr("cam0: 960x540, pinhole"), HasSubstr("2 cameras, rectified images"),
+                              HasSubstr("cam1: 0.0625 m from cam0")));
 }
 
 // Each format that is written gives the inertial sensor back, or the command says that it has no place for it.

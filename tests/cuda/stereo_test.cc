@@ -155,7 +155,8 @@ void ExpectReference(StereoPipeline* pipeline, const DetectorOptions& detector, 
   Features features[2];
   StereoResult result;
   StereoTimes times;
-  const absl::Status status = pipeline->Detect(detector, pair, options, &features[0], &features[1], &result, &times);
+  const PixelPair pixels{pair.left, pair.right, pair.left_mask, pair.right_mask};
+  const absl::Status status = pipeline->Detect(detector, pixels, options, &features[0], &features[1], &result, &times);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_TRUE(SameFeatures(*expected.input().left.features, features[0])) << testing::ToString(detector);
   EXPECT_TRUE(SameFeatures(*expected.input().right.features, features[1])) << testing::ToString(detector);

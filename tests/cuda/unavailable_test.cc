@@ -1,5 +1,6 @@
 // A build without CUDA says so, wherever it is asked.
 #include "cuda/benchmark/plan_report.h"
+#include "cuda/benchmark/remap_timing.h"
 #include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
@@ -23,6 +24,7 @@ TEST(CudaUnavailable, EveryEntryPointSaysSo) {
   EXPECT_EQ(ProbeDevice(0).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(PinnedMemory::Allocate(1).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(ReportPlan({}, {64, 64}, 1).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(TimeRemap(0, 0, {}, 1, nullptr).status(), pipeline.status());
   EXPECT_EQ(DeviceDescription(0), "");
   EXPECT_FALSE(CopiesFromHostRegions(0));
   EXPECT_EQ(LockHostRegion(0, nullptr, 1).code(), absl::StatusCode::kFailedPrecondition);

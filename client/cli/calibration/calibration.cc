@@ -21,6 +21,7 @@
 #include "client/cli/calibration/rig_report.h"
 #include "client/cli/output/draw.h"
 #include "client/cli/output/output.h"
+#include "client/cli/source/calibration.h"
 #include "client/cli/source/pairs.h"
 #include "client/client.h"
 #include "features/limits.h"
@@ -210,7 +211,11 @@ int RunCalibration(const std::vector<std::string>& arguments) {
   const auto paths = flags.Parse(arguments);
   if (!paths.ok()) return UsageError(kName, paths.status().message());
   if (flags.help_wanted()) return Print(kName, CalibrationHelp(flags));
-  if (paths->empty()) return UsageError(kName, "give a file or a folder, or a file for each camera");
+  std::vector<std::string> files;  // "left.yaml,right.yaml", as --calibration of other commands takes them, is two
+  for (const std::string& path : *paths) {
+    for (std::string& file : PathsIn(path)) files.push_back(std::move(file));
+  }
+  if (files.empty()) return UsageError(kName, "give a file or a folder, or a file for each camera");
   if (absl::Status status = command.Validate(); !status.ok()) return UsageError(kName, status.message());
 
   calibration::ReadOptions options = {command.size, command.cameras};
@@ -223,12 +228,15 @@ int RunCalibration(const std::vector<std::string>& arguments) {
     if (!size.ok()) return SourceError(kName, size.status());
     options.image = *size;
   }
-  auto read = calibration::ReadCalibration(*paths, options);
+  auto read = calibration::ReadCalibration(files, options);
   if (!read.ok()) {
     Complain(kName, read.status().message());
     return kFailed;
   }
   RigReport report = {*std::move(read), {}, {}};
+  for (RigCamera& camera : report.calibration.rig.cameras) {
+    if (camera.camera.image.width == 0) camera.camera.image = options.image;
+  }
   report.findings = calibration::Check(report.calibration, options.image);
   if (source.has_value()) {
     if (const auto end = JudgeByImages(command, &*source, &report); end.has_value()) return *end;

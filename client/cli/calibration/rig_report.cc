@@ -1,9 +1,11 @@
 #include "client/cli/calibration/rig_report.h"
 
 #include <Eigen/Geometry>
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -39,7 +41,7 @@ std::string CameraText(const RigCamera& rig_camera) {
   const bool has_size = camera.image.width > 0;
   std::string text = absl::StrFormat(
       "%s: %s, %s\n  fx %.6g fy %.6g cx %.6g cy %.6g pixels", rig_camera.name,
-      has_size ? absl::StrFormat("%dx%d", camera.image.width, camera.image.height) : "image size not given",
+      has_size ? absl::StrFormat("%dx%d", camera.image.width, camera.image.height) : "image size not given (--size)",
       calibration::LensText(camera), camera.fx, camera.fy, camera.cx, camera.cy);
   if (has_size) {
     absl::StrAppendFormat(&text, ", field of view %.1f x %.1f degrees", FieldOfView(camera, false),
@@ -66,13 +68,19 @@ std::string ImuText(const Rig& rig) {
   return text + "\n";
 }
 
-// The rectified pair that the server would make of raw images.
-std::string RectifiedText(const Rig& rig) {
+// The rectified pair that the server would make of raw images, unless a finding says why it cannot.
+std::string RectifiedText(const RigReport& report) {
+  const Rig& rig = report.calibration.rig;
   const RigCamera &left = rig.cameras[0], &right = rig.cameras[1];
   if (left.camera.image.width <= 0 || !ValidateCamera(left.camera).ok() || !ValidateCamera(right.camera).ok())
     return "";
   const auto pair = RectifyPair(left.camera, right.camera, right.rig_from_camera.Inverse() * left.rig_from_camera, {});
-  if (!pair.ok()) return absl::StrCat("rectified: not possible: ", pair.status().message(), "\n");
+  if (!pair.ok()) {
+    const bool is_found = std::any_of(report.findings.begin(), report.findings.end(), [&](const auto& finding) {
+      return absl::StrContains(finding.text, pair.status().message());
+    });
+    return is_found ? "" : absl::StrCat("rectified: not possible: ", pair.status().message(), "\n");
+  }
   return absl::StrFormat("rectified: %dx%d, focal length %.6g pixels, baseline %.6g m, %.1f %% without a source\n",
                          pair->camera.image.width, pair->camera.image.height, pair->camera.fx, pair->baseline,
                          100 * pair->uncovered);
@@ -167,6 +175,12 @@ const char* NameOfSeverity(calibration::Finding::Severity severity) {
   return severity == calibration::Finding::Severity::kError ? "error" : "warning";
 }
 
+std::vector<std::string> NotesOf(const calibration::Calibration& calibration) {
+  std::vector<std::string> notes = calibration.notes;
+  if (!calibration.reordered.empty()) notes.push_back(calibration.reordered);
+  return notes;
+}
+
 // Degrees from the ray of the centre to that of the edge, or of the last pixel on the way there that has one.
 double AngleToEdge(const Camera& camera, const Vector2d& centre, const Vector2d& edge) {
   Vector3d axis, ray;
@@ -201,11 +215,12 @@ std::string RigText(const RigReport& report) {
         &text, PoseText(rig.cameras[i].name, rig.cameras[0].name, FirstFromOther(rig, rig.cameras[i].rig_from_camera)));
   }
   if (rig.imu.has_value() && !rig.cameras.empty()) absl::StrAppend(&text, ImuText(rig));
-  if (rig.cameras.size() >= 2 && !report.calibration.rectified) absl::StrAppend(&text, RectifiedText(rig));
+  if (rig.cameras.size() >= 2 && !report.calibration.rectified) absl::StrAppend(&text, RectifiedText(report));
   for (const calibration::Reading& reading : report.readings) {
     absl::StrAppendFormat(&text, "matches: %.2f px from the epipolar lines, %.0f %% in front: %s\n",
                           reading.median_error, 100 * reading.in_front, reading.name);
   }
+  for (const std::string& note : NotesOf(report.calibration)) absl::StrAppend(&text, "note: ", note, "\n");
   for (const std::string& warning : report.calibration.warnings) absl::StrAppend(&text, "warning: ", warning, "\n");
   for (const calibration::Finding& finding : report.findings) {
     absl::StrAppend(&text, NameOfSeverity(finding.severity), ": ", finding.text, "\n");
@@ -231,8 +246,9 @@ std::string RigJson(const RigReport& report) {
     of.Number("in_front", reading.in_front);
     of.End();
   });
-  AppendArray(calibration.warnings, m.Key("warnings"),
-              [](const std::string& warning, std::string* to) { AppendJsonString(warning, to); });
+  const auto append = [](const std::string& sentence, std::string* to) { AppendJsonString(sentence, to); };
+  AppendArray(NotesOf(calibration), m.Key("notes"), append);
+  AppendArray(calibration.warnings, m.Key("warnings"), append);
   AppendArray(report.findings, m.Key("findings"), [](const calibration::Finding& finding, std::string* to) {
     Members of(to);
     of.Text("severity", NameOfSeverity(finding.severity));
