@@ -15,6 +15,9 @@ namespace {
 static_assert(static_cast<int>(RigRefinement::kOn) == v1::RIG_REFINEMENT_ON &&
               static_cast<int>(RigRefinement::kOff) == v1::RIG_REFINEMENT_OFF &&
               static_cast<int>(RigRefinement::kFixed) == v1::RIG_REFINEMENT_FIXED);
+static_assert(static_cast<int>(InertialStatus::kInitializing) == v1::INERTIAL_STATUS_INITIALIZING &&
+              static_cast<int>(InertialStatus::kReady) == v1::INERTIAL_STATUS_READY &&
+              static_cast<int>(InertialStatus::kLeftOut) == v1::INERTIAL_STATUS_LEFT_OUT);
 static_assert(static_cast<int>(LocalizeMode::kReproducible) == v1::LOCALIZE_MODE_REPRODUCIBLE &&
               static_cast<int>(LocalizeMode::kRealtime) == v1::LOCALIZE_MODE_REALTIME);
 
@@ -32,11 +35,61 @@ void ToWire(const StereoCamera& camera, v1::StereoCamera* wire) {
   wire->mutable_rig_rotation()->set_z(camera.rig_rotation[2]);
 }
 
+void ToWire(const InertialSensor& imu, v1::InertialSensor* wire) {
+  client::ToWire(imu.camera_from_imu, wire->mutable_camera_from_imu());
+  wire->set_gyroscope_noise_density(imu.gyroscope_noise_density);
+  wire->set_gyroscope_random_walk(imu.gyroscope_random_walk);
+  wire->set_accelerometer_noise_density(imu.accelerometer_noise_density);
+  wire->set_accelerometer_random_walk(imu.accelerometer_random_walk);
+  wire->set_noise_inflation(imu.noise_inflation);
+  wire->set_gravity(imu.gravity);
+  wire->set_imu_time_minus_camera_time_ns(imu.imu_time_minus_camera_time_ns);
+  wire->set_gyroscope_range(imu.gyroscope_range);
+  wire->set_accelerometer_range(imu.accelerometer_range);
+}
+
+void ToWire(const ImuReadings& readings, v1::ImuReadings* wire) {
+  const auto put = [](const auto& from, auto* to) {
+    to->Clear();
+    to->Reserve(3 * static_cast<int>(from.size()));
+    for (const std::array<double, 3>& value : from) to->Add(value.begin(), value.end());
+  };
+  wire->mutable_gyroscope_time_ns()->Assign(readings.gyroscope_time_ns.begin(), readings.gyroscope_time_ns.end());
+  wire->mutable_accelerometer_time_ns()->Assign(readings.accelerometer_time_ns.begin(),
+                                                readings.accelerometer_time_ns.end());
+  put(readings.angular_velocity, wire->mutable_angular_velocity());
+  put(readings.acceleration, wire->mutable_acceleration());
+}
+
 CameraPose FromWire(const v1::Pose& wire) {
   return {{wire.qx(), wire.qy(), wire.qz(), wire.qw()}, {wire.x(), wire.y(), wire.z()}};
 }
 
 std::array<double, 3> FromWire(const v1::Rotation& wire) { return {wire.x(), wire.y(), wire.z()}; }
+
+std::array<double, 3> FromWire(const v1::Vector& wire) { return {wire.x(), wire.y(), wire.z()}; }
+
+ImuReceived FromWire(const v1::ImuReceived& wire) {
+  return {wire.received(), wire.late(),      wire.duplicate(), wire.unsorted(),
+          wire.missing(),  wire.saturated(), wire.frozen(),    wire.dropped()};
+}
+
+Inertial FromWire(const v1::Inertial& wire) {
+  Inertial inertial;
+  inertial.status = static_cast<InertialStatus>(wire.status());
+  inertial.level = wire.level();
+  inertial.velocity = FromWire(wire.velocity());
+  inertial.gyroscope_bias = FromWire(wire.gyroscope_bias());
+  inertial.accelerometer_bias = FromWire(wire.accelerometer_bias());
+  inertial.velocity_sigma = wire.velocity_sigma();
+  inertial.gyroscope_bias_sigma = wire.gyroscope_bias_sigma();
+  inertial.accelerometer_bias_sigma = wire.accelerometer_bias_sigma();
+  inertial.rotation_innovation = wire.rotation_innovation();
+  inertial.position_innovation = wire.position_innovation();
+  inertial.blind_seconds = 1e-9 * static_cast<double>(wire.blind_ns());
+  inertial.readings = FromWire(wire.readings());
+  return inertial;
+}
 
 Location FromWire(const v1::Location& wire) {
   Location found;
@@ -58,6 +111,7 @@ Location FromWire(const v1::Location& wire) {
   const v1::CalibrationFigures& c = wire.calibration();
   found.calibration = {c.stereo_keypoints(),          c.stereo_share(),     c.median_vertical_disparity(),
                        c.vertical_disparity_spread(), c.median_disparity(), c.speed()};
+  if (wire.has_inertial()) found.inertial = FromWire(wire.inertial());
   return found;
 }
 
@@ -87,6 +141,7 @@ struct Views {
   bool has_depth;  // `second` is the depth, not the right image
   const ImageInput& mask;
   const ImageInput& right_mask;
+  const ImuReadings& imu;
 };
 
 absl::Status ToWire(uint64_t frame_id, const Views& views, int64_t time_ns, v1::LocalizePair* wire, FrameSlots* slots) {
@@ -98,6 +153,11 @@ absl::Status ToWire(uint64_t frame_id, const Views& views, int64_t time_ns, v1::
   if (!has_second || views.has_depth) wire->clear_right();
   if (!has_second || !views.has_depth) wire->clear_depth();
   GLINT_RETURN_IF_ERROR(SetMasks("", views.mask, views.right_mask, slots, wire));
+  if (views.imu.empty()) {
+    wire->clear_imu();
+  } else {
+    ToWire(views.imu, wire->mutable_imu());
+  }
   if (!has_second) return absl::OkStatus();
   return views.has_depth ? client::ToWire("depth", views.second, wire->mutable_depth())
                          : client::ToWire("right", views.second, wire->mutable_right());
@@ -110,6 +170,7 @@ absl::Status ReadAnswer(const v1::LocalizeStreamResponse& response, absl::Durati
     GLINT_ASSIGN_OR_RETURN(answer->rectified, client::FromWire(response.location().rectified()));
   }
   GLINT_RETURN_IF_ERROR(FromWire(response.map(), &answer->map));
+  answer->imu = FromWire(response.imu());
   answer->map_keyframes = response.map_keyframes();
   answer->map_points = response.map_points();
   client::FromWire(response.timings(), &answer->timings);
@@ -133,6 +194,7 @@ absl::Status ToWire(const LocalizeStreamOptions& options, v1::LocalizeStreamOpti
     wire->mutable_depth()->set_farthest(options.depth->farthest);
   }
   wire->set_mode(static_cast<v1::LocalizeMode>(options.mode));
+  if (options.imu.has_value()) ToWire(*options.imu, wire->mutable_imu());
   SetPolicy(options, wire);
   return SetWhereToLook(options, wire);
 }
@@ -151,30 +213,38 @@ LocalizeStream::LocalizeStream(std::unique_ptr<Impl> impl) : impl_(std::move(imp
 LocalizeStream::~LocalizeStream() = default;
 
 absl::Status LocalizeStream::Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right, int64_t time_ns,
-                                   const ImageInput& mask, const ImageInput& right_mask) {
+                                   const ImageInput& mask, const ImageInput& right_mask, const ImuReadings& imu) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
-    return ToWire(frame_id, {left, right, false, mask, right_mask}, time_ns, request->mutable_pair(), slots);
+    return ToWire(frame_id, {left, right, false, mask, right_mask, imu}, time_ns, request->mutable_pair(), slots);
   });
 }
 
 absl::Status LocalizeStream::Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right,
                                         const ImageInput& mask, const ImageInput& right_mask) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
-    return ToWire(frame_id, {left, right, false, mask, right_mask}, 0, request->mutable_relocalize(), slots);
+    return ToWire(frame_id, {left, right, false, mask, right_mask, {}}, 0, request->mutable_relocalize(), slots);
   });
 }
 
 absl::Status LocalizeStream::WriteDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth,
-                                        int64_t time_ns, const ImageInput& mask) {
+                                        int64_t time_ns, const ImageInput& mask, const ImuReadings& imu) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
-    return ToWire(frame_id, {image, depth, true, mask, {}}, time_ns, request->mutable_pair(), slots);
+    return ToWire(frame_id, {image, depth, true, mask, {}, imu}, time_ns, request->mutable_pair(), slots);
   });
 }
 
 absl::Status LocalizeStream::RelocalizeDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth,
                                              const ImageInput& mask) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
-    return ToWire(frame_id, {image, depth, true, mask, {}}, 0, request->mutable_relocalize(), slots);
+    return ToWire(frame_id, {image, depth, true, mask, {}, {}}, 0, request->mutable_relocalize(), slots);
+  });
+}
+
+absl::Status LocalizeStream::WriteImu(uint64_t frame_id, const ImuReadings& readings) {
+  return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots*) {
+    request->mutable_add_imu()->set_frame_id(frame_id);
+    ToWire(readings, request->mutable_add_imu()->mutable_readings());
+    return absl::OkStatus();
   });
 }
 

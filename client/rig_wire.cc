@@ -57,14 +57,6 @@ void SetLens(const Camera& camera, v1::Camera* wire) {
   }
 }
 
-void ToWire(const RigidTransform& transform, v1::RigidTransform* wire) {
-  const RowMajor rotation = transform.rotation;
-  wire->mutable_rotation()->Assign(rotation.data(), rotation.data() + rotation.size());
-  wire->set_x(transform.translation.x());
-  wire->set_y(transform.translation.y());
-  wire->set_z(transform.translation.z());
-}
-
 void ToWire(const RectifyOptions& options, v1::RectifyOptions* wire) {
   const RectifyOptions defaults;
   wire->set_width(static_cast<uint32_t>(options.image.width));
@@ -89,6 +81,14 @@ void ToWire(const Camera& camera, v1::Camera* wire) {
   wire->set_cx(camera.cx);
   wire->set_cy(camera.cy);
   SetLens(camera, wire);
+}
+
+void ToWire(const RigidTransform& transform, v1::RigidTransform* wire) {
+  const RowMajor rotation = transform.rotation;
+  wire->mutable_rotation()->Assign(rotation.data(), rotation.data() + rotation.size());
+  wire->set_x(transform.translation.x());
+  wire->set_y(transform.translation.y());
+  wire->set_z(transform.translation.z());
 }
 
 void ToWire(const StereoRig& rig, v1::StereoRig* wire) {

@@ -25,6 +25,8 @@ enum class WarningKind : int {
   kFrozenImage = 14,             // pairs in a row with the same image on one side, 1
   kStaticRegion = 15,            // share of keypoints that move with the camera, 1
   kLensDistortion = 16,          // k1 that is left in the images, 1
+  kImuSamples = 17,              // share of frames without usable readings of the inertial sensor, 1
+  kImuContradicts = 18,          // ratio or difference, 1; angle, deg; offset, ms
 };
 
 struct Warning {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "features/warning.h"
@@ -15,8 +16,14 @@ namespace glint {
 
 // With the numbers that they have on the wire.
 enum class RigRefinement { kOn = 1, kOff = 2, kFixed = 3 };
+enum class InertialStatus : unsigned char {
+  kInitializing = 1,  // gravity, velocity and biases are not known yet; poses are the images' alone
+  kReady = 2,
+  kLeftOut = 3  // it contradicts the images, or sends nothing, and a warning says how; poses are the images' alone
+};
 
-// World from left camera: x to the right, y down, z ahead; the world is the left camera of the map's first keyframe.
+// World from left camera: x to the right, y down, z ahead; the world is the left camera of the map's first keyframe;
+// with an inertial sensor see Inertial::level.
 struct CameraPose {
   std::array<double, 4> rotation = {0, 0, 0, 1};  // quaternion x, y, z, w of length 1, w >= 0
   std::array<double, 3> position = {};            // metres
@@ -30,12 +37,40 @@ struct CalibrationFigures {
   double speed = 0;                                                                           // metres a second
 };
 
+// Readings of a stream so far, and those of them that were not used as they came.
+struct ImuReceived {
+  int64_t received = 0;
+  int64_t late = 0;       // older than what has been used and dropped
+  int64_t duplicate = 0;  // of a time that had a reading
+  int64_t unsorted = 0;   // older than one that came before, and put in its place
+  int64_t missing = 0;    // gaps, in usual steps
+  int64_t saturated = 0;
+  int64_t frozen = 0;   // the same values, to the bit, as the four readings before
+  int64_t dropped = 0;  // there was no room: the oldest went
+};
+
+// What is known of the inertial sensor at a pair's time.
+struct Inertial {
+  InertialStatus status = InertialStatus::kInitializing;
+  // The world's z points up: from the pair on at which the sensor is first kReady in a map. Poses of that map before
+  // are of the world of its first camera.
+  bool level = false;
+  // While kReady: of the sensor in the world (m/s), its biases (rad/s, m/s^2), and standard deviations of the three.
+  std::array<double, 3> velocity = {}, gyroscope_bias = {}, accelerometer_bias = {};
+  double velocity_sigma = 0, gyroscope_bias_sigma = 0, accelerometer_bias_sigma = 0;
+  // Of a pair that was located by its images: squared difference from what the sensor predicted, normalised by what
+  // both explain: about 1 or less where all is well.
+  double rotation_innovation = 0, position_innovation = 0;
+  double blind_seconds = 0;  // since images located a pair; 0: they did this one
+  ImuReceived readings;
+};
+
 // Where the left camera was.
 struct Location {
   LocationStatus status = LocationStatus::kInitializing;
   int map_id = 0;  // that the pose is in
   CameraPose pose;
-  bool has_covariance = false;
+  bool has_covariance = false;             // also of a pose that an inertial sensor continues
   std::array<double, 21> covariance = {};  // upper triangle, by rows: rotation (rad), then translation (m)
   int keypoints = 0, matches = 0, inliers = 0;
   double reprojection_error = 0;  // pixels
@@ -43,6 +78,7 @@ struct Location {
   std::array<double, 3> rig_rotation = {}, rig_uncertainty = {};  // rotation vectors, radians
   std::vector<Warning> warnings;
   CalibrationFigures calibration;
+  std::optional<Inertial> inertial;  // of a stream with an inertial sensor
 };
 
 // Whether the pose of a Location is one. Otherwise it is the last one known, or goes on with the last motion.

@@ -68,6 +68,7 @@ struct Localizer::State {
         front_end(a_front_end),
         own_threads(std::move(an_own_threads)),
         threads(some_threads),
+        clock(/*are_of_capture=*/options.odometry.imu.has_value()),
         static_region(camera, options.odometry.noise, front_end),
         odometry(camera, options.odometry, &static_region, UseIn(options.mode), threads),
         closer(std::make_unique<LoopCloser>(options.odometry.noise, options.min_place_inliers)) {}
@@ -85,7 +86,11 @@ struct Localizer::State {
   bool IsYoung(int32_t map_id) const { return map_id != loaded_map && map.CountOf(map_id) < kYoung; }
   bool Settle();
   void GiveUp(int32_t map_id);
-  // What becomes of a pair that odometry did not locate.
+  // Turns the world of the last pair's map so that z points up.
+  void Level(LocalizerResult* result);
+  // What becomes of a pair that odometry did not locate, with nothing of the map near where an inertial sensor says.
+  void FindOnImu(const FrameStamp& stamp, LocalizerResult* result);
+  // Likewise without.
   void FindLost(const FrameStamp& stamp, LocalizerResult* result);
   // What becomes of a pair whose images are of two moments.
   void PassOver(int64_t time_ns, const std::vector<Warning>& warnings, LocalizerResult* result);
@@ -162,8 +167,11 @@ void Localizer::State::StartLoops() {
   const std::vector<int64_t> queried(unqueried.begin(), end);
   unqueried.erase(unqueried.begin(), end);
   job_used_in = options.loop_delay;
-  job = RunInBackground(threads, [snapshot = SnapshotOf(map, odometry.camera(), scales, queried), by = closer.get(),
-                                  close = options.close_loops] { return by->Check(snapshot, close); });
+  MapSnapshot snapshot = SnapshotOf(map, odometry.camera(), scales, queried);
+  snapshot.is_level = odometry.is_level() && map_of(queried.front()) == odometry.map_id();
+  job = RunInBackground(threads, [snapshot = std::move(snapshot), by = closer.get(), close = options.close_loops] {
+    return by->Check(snapshot, close);
+  });
 }
 
 void Localizer::State::AddKeyframe(const FrameStamp& stamp) {
@@ -218,6 +226,27 @@ void Localizer::State::GiveUp(int32_t map_id) {
   if (IsYoung(map_id)) map.RemoveMap(map_id);
 }
 
+void Localizer::State::Level(LocalizerResult* result) {
+  result->loop_closed = Settle() || result->loop_closed;
+  if (!odometry.wants_level()) return;  // a loop has led into another map
+  map.ApplyCorrections({{0, odometry.Level(result)}}, odometry.map_id());
+  was_tracking = false;  // its position has moved
+}
+
+void Localizer::State::FindOnImu(const FrameStamp& stamp, LocalizerResult* result) {
+  result->loop_closed = Settle() || result->loop_closed;
+  if (!odometry.is_off_map()) return;  // a loop has led into another map
+  FoundPlace found;
+  if (Find(odometry.frame(), &found) && found.map_id == odometry.map_id() &&
+      odometry.Agrees(found.camera_from_world, found.matches.fit)) {
+    odometry.Rejoin(std::move(found.around), found.camera_from_world, std::move(found.matches), result);
+    return;
+  }
+  if (!odometry.GoOnFromImu(result)) return;
+  AddKeyframe(stamp);
+  map.Sync(odometry.map());
+}
+
 void Localizer::State::FindLost(const FrameStamp& stamp, LocalizerResult* result) {
   ++not_found;
   if (result->status != TrackingStatus::kLost) return;
@@ -268,7 +297,9 @@ void Localizer::State::Watch(const CameraView& view, int64_t time_ns, const std:
                                       : WarningsOf(figures, frame.left.count(), result->rig_rotation.norm());
   const std::vector<Warning> region = static_region.Warnings();
   if (result->is_keyframe && !view.has_depth() && region.empty()) lens.Add(camera, frame);
-  for (const auto& more : {warnings, region, lens.Warnings(camera)}) {
+  std::vector<Warning> of_imu;
+  if (odometry.inertial() != nullptr) of_imu = odometry.inertial()->warnings();
+  for (const auto& more : {warnings, region, lens.Warnings(camera), of_imu}) {
     result->warnings.insert(result->warnings.end(), more.begin(), more.end());
   }
 }
@@ -326,11 +357,23 @@ absl::Status Localizer::Track(const CameraView& view, const FrameStamp& stamp, L
   s.culler.Cull(s.camera, s.odometry.map(), s.last_queried, &s.map);
   if (!s.job.valid() && !s.unqueried.empty()) s.StartLoops();
   const bool is_missed = !IsLocated(result->status) && !s.map.keyframes().empty();
-  if (is_missed && result->keypoints >= s.options.odometry.min_inliers) s.FindLost(stamp, result);
+  if (is_missed && s.odometry.is_off_map()) {
+    s.FindOnImu(stamp, result);
+  } else if (is_missed && result->keypoints >= s.options.odometry.min_inliers) {
+    s.FindLost(stamp, result);
+  }
   if (IsLocated(result->status)) s.not_found = 0;
+  if (s.odometry.wants_level()) s.Level(result);
   s.Watch(view, time_ns, warnings, result);
   s.Describe(result);
   return absl::OkStatus();
+}
+
+absl::Status Localizer::AddImu(const ImuReadings& readings) { return state_->odometry.AddImu(readings); }
+
+ImuCounts Localizer::imu_counts() const {
+  const InertialMotion* const inertial = state_->odometry.inertial();
+  return inertial == nullptr ? ImuCounts() : inertial->buffer().counts();
 }
 
 absl::Status Localizer::Relocalize(const CameraView& view, LocalizerResult* result) {

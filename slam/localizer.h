@@ -26,6 +26,8 @@
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
 #include "slam/geometry/stereo_camera.h"
+#include "slam/inertial/imu.h"
+#include "slam/inertial/imu_buffer.h"
 #include "slam/odometry/odometry.h"
 
 namespace glint::slam {
@@ -93,6 +95,13 @@ class Localizer {
   absl::Status Track(const ImageView& left, const ImageView& right, const FrameStamp& stamp, LocalizerResult* result) {
     return Track({left, right, {}}, stamp, result);
   }
+
+  // As Odometry::AddImu(). What is received is counted; see InertialReport. With a sensor the world of a map becomes
+  // level (z up) with the pair that gravity is found by, which has inertial.is_level set: all keyframes and points turn
+  // about the map's first camera. Loops then leave it level.
+  absl::Status AddImu(const ImuReadings& readings);
+  // All zero without a sensor.
+  ImuCounts imu_counts() const;
 
   // Where a single pair is in the map, without a prior: kRelocalized with the pose, or kLost. Changes nothing of map
   // and tracking. INVALID_ARGUMENT: errors of ValidateView(). FAILED_PRECONDITION: there is no map yet.

@@ -93,6 +93,13 @@ std::string Header(const Scene& scene, const EncodedPicture& picture) {
   json.Key("scale").BeginArray();
   if (!scene.scale_low.empty()) json.String(scene.scale_low).String(scene.scale_high);
   json.EndArray();
+  json.Key("strips").BeginArray();
+  for (const Strip& strip : scene.strips) {
+    json.BeginArray().String(strip.name);
+    for (const double value : strip.values) json.Number(value);
+    json.EndArray();
+  }
+  json.EndArray();
   json.Key("stages").BeginArray();
   for (const auto& [name, ns] : scene.stages) json.BeginArray().String(name).Int(ns).EndArray();
   json.EndArray();

@@ -2,6 +2,7 @@
 #ifndef GLINT_CLIENT_VIEW_SCENE_H_
 #define GLINT_CLIENT_VIEW_SCENE_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -34,7 +35,7 @@ struct Trail {
 };
 
 struct Step {
-  float x = 0, z = 0;  // metres
+  float x = 0, z = 0;  // metres, from above: to the right, and ahead
   enum State : uint8_t { kLocated = 0, kUncertain = 1, kLost = 2 } state = kLocated;
   bool keyframe = false;
 };
@@ -43,6 +44,12 @@ struct Step {
 struct EncodedPicture {
   std::string file;
   int width = 0, height = 0;
+};
+
+// A quantity over time, for a chart of its own; what is not finite is a gap.
+struct Strip {
+  std::string name;  // and unit
+  std::array<double, 3> values = {};
 };
 
 struct Scene {
@@ -54,6 +61,7 @@ struct Scene {
   std::vector<Mark> marks;
   std::vector<Trail> trails;
   std::vector<Step> path;
+  std::vector<Strip> strips;
   // Of Palette::kRamp: what its ends mean, for example "2.0 px" and "31.5 px". Empty: no scale.
   std::string scale_low, scale_high;
   // Latency by stage, in the order of a frame; nanoseconds.

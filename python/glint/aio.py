@@ -19,7 +19,7 @@ import grpc.aio
 from glint import calls
 from glint import channel as ch
 from glint.call_gate import CALLS_AT_ONCE, PATIENCE, CallGate
-from glint.calls import Call, Found, Sent, StreamCall
+from glint.call import Call, Found, Sent, StreamCall
 from glint.errors import FailedPrecondition, InternalError, from_call, from_rpc, no_answer, not_connected
 from glint.shared_memory import SharedMemory, socket_path
 

@@ -8,7 +8,7 @@ import grpc
 from glint import calls
 from glint import channel as ch
 from glint.call_gate import CALLS_AT_ONCE, PATIENCE, CallGate
-from glint.calls import Call, Found, StreamCall
+from glint.call import Call, Found, StreamCall
 from glint.errors import from_rpc, not_connected
 from glint.shared_memory import SharedMemory, socket_path
 from glint.stream import run_stream

@@ -11,6 +11,7 @@ from glint.camera import RectifiedCamera
 from glint.errors import invalid
 from glint.features import Answer, Warning
 from glint.image import ImageLike
+from glint.inertial import ImuLike, ImuReadings, ImuReceived, Inertial
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,6 +66,8 @@ class LocalizePair:
                 bits, 0 where none was measured
     mask, right_mask
                 in place of the stream's, for this pair
+    imu         of a stream with glint.Imu: (times_ns, angular_velocity, acceleration) or glint.ImuReadings, up to the
+                pair's time and one beyond; taken before the pair is located
     """
 
     left: ImageLike
@@ -76,6 +79,7 @@ class LocalizePair:
     depth: Optional[ImageLike] = None
     mask: Optional[ImageLike] = None
     right_mask: Optional[ImageLike] = None
+    imu: Optional[ImuLike] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +106,7 @@ class LoadMap:
     id: Optional[int] = None
 
 
-LocalizeItem = Union[LocalizePair, GetMap, SaveMap, LoadMap]
+LocalizeItem = Union[LocalizePair, GetMap, SaveMap, LoadMap, ImuReadings]
 
 
 class LocationStatus(enum.IntEnum):
@@ -122,10 +126,11 @@ class Location:
 
     status              LocationStatus
     world_from_camera   float64 (4, 4): takes points of the left camera (x right, y down, z ahead, metres) to the world,
-                        which is the left camera of the map's first keyframe
+                        which is the left camera of the map's first keyframe; with an inertial sensor see
+                        Inertial.level
     map_id              the map that this pose is in, from 0 on; poses of two maps say nothing of each other
     covariance          float64 (6, 6), rotation (rad^2) before translation (m^2), of a small motion in camera
-                        coordinates; None unless TRACKING or RELOCALIZED
+                        coordinates; None unless TRACKING or RELOCALIZED, or COASTING on an inertial sensor
     keypoints, matches, inliers
                         of the left image; of these, with points of the map; and of these, that agree with the pose
     reprojection_error  mean of the inliers, pixels
@@ -135,6 +140,7 @@ class Location:
                         float64 (3,), radians: of the right camera, and its standard deviations
     warnings            what is wrong with calibration or pair
     rectified           the camera whose pose it is, where the stream's images are raw; else None
+    inertial            Inertial, of a stream with glint.Imu; else None
     """
 
     status: LocationStatus
@@ -152,11 +158,12 @@ class Location:
     rig_uncertainty: np.ndarray
     warnings: "tuple[Warning, ...]"
     rectified: Optional[RectifiedCamera] = None
+    inertial: Optional[Inertial] = None
 
     @property
     def located(self) -> bool:
         """Whether world_from_camera is a pose: TRACKING, RELOCALIZED or NEW_MAP. Otherwise it is the last one known, or
-        goes on with the last motion, and belongs into no trajectory."""
+        goes on with the last motion or as an inertial sensor measured it, and belongs into no trajectory."""
         return self.status in (LocationStatus.TRACKING, LocationStatus.RELOCALIZED, LocationStatus.NEW_MAP)
 
     @property
@@ -189,7 +196,7 @@ class MapPart:
 class LocalizeResult(Answer):
     """The answer to one item of Client.localize_stream(). map_keyframes, map_points: what the map has after it."""
 
-    found: Union[Location, MapPart, None] = None
+    found: Union[Location, MapPart, ImuReceived, None] = None
     map_keyframes: int = 0
     map_points: int = 0
 
@@ -207,4 +214,12 @@ class LocalizeResult(Answer):
         self.check()
         if not isinstance(self.found, MapPart):
             raise invalid("map", self.frame_id, "is not a GetMap")
+        return self.found
+
+    @property
+    def imu(self) -> ImuReceived:
+        """Of an ImuReadings; raises the item's error. InvalidArgument for the answer to anything else."""
+        self.check()
+        if not isinstance(self.found, ImuReceived):
+            raise invalid("imu", self.frame_id, "is not an ImuReadings")
         return self.found

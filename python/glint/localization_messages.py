@@ -10,6 +10,7 @@ from glint.encoding import Fields, encode
 from glint.errors import InternalError, invalid
 from glint.features import Timings
 from glint.image import fields_of, mask_fields_of, optional_fields_of
+from glint.inertial import ImuReadings, batch_message, read_inertial, read_received, readings_message
 from glint.localization import (
     DepthCamera,
     GetMap,
@@ -67,6 +68,7 @@ def _pair(number: int, pair: LocalizePair) -> Fields:
         "depth": optional_fields_of(pair.depth, "depth"),
         "mask": mask_fields_of(pair.mask, "mask"),
         "right_mask": mask_fields_of(pair.right_mask, "right_mask"),
+        "imu": None if pair.imu is None else readings_message(pair.imu),
     }
 
 
@@ -85,6 +87,8 @@ def localize_item(number: int, item: LocalizeItem) -> bytes:
     """A LocalizeStreamRequest with a pair or a request of this frame_id."""
     if isinstance(item, LocalizePair):
         fields: Fields = {"relocalize" if item.relocalize else "pair": _pair(number, item)}
+    elif isinstance(item, ImuReadings):
+        fields = {"add_imu": batch_message(number, item)}
     elif isinstance(item, GetMap):
         fields = {"get_map": _get_map(number, item)}
     else:
@@ -132,6 +136,7 @@ def _location(message: pb.Location) -> Location:
         rig_uncertainty=_vector(message.rig_uncertainty),
         warnings=read_warnings(message.warnings),
         rectified=read_rectified(message.rectified if message.HasField("rectified") else None),
+        inertial=read_inertial(message.inertial if message.HasField("inertial") else None),
     )
 
 
@@ -158,6 +163,8 @@ def parse_localize_result(data: bytes, _: Any = None) -> LocalizeResult:
     def read(fields: Fields, _: Timings) -> Fields:
         if fields["location"] is not None:
             return {"found": _location(fields["location"])}
+        if fields["imu"] is not None:
+            return {"found": read_received(fields["imu"])}
         return {"found": None if fields["map"] is None else _map(fields["map"])}
 
     return read_answer(LocalizeResult, pb.LocalizeStreamResponse, data, read, "map_keyframes", "map_points")

@@ -9,7 +9,7 @@ from typing import Any, Callable, Deque, Iterator, Optional
 
 import grpc
 
-from glint.calls import Found, Sent, StreamCall
+from glint.call import Found, Sent, StreamCall
 from glint.channel import check_process
 from glint.errors import InternalError, InvalidArgument, from_rpc, no_answer
 

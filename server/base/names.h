@@ -59,6 +59,13 @@ inline constexpr Name kKeyframes = {"glint_keyframes_total", "Pairs that became 
 inline constexpr Name kKeyframesRefused = {"glint_keyframes_refused_total",
                                            "Keyframes that a full map had no room for."};
 inline constexpr Name kLoopsClosed = {"glint_loops_closed_total", "Places that were seen again, and closed a loop."};
+inline constexpr Name kImuReadings = {"glint_imu_readings_total", "Readings of inertial sensors that were received."};
+inline constexpr Name kImuFaults = {"glint_imu_faults_total",
+                                    "Readings of inertial sensors that were not used as they came, or did not come, by "
+                                    "kind: late, duplicate, unsorted, missing, saturated, frozen, dropped."};
+inline constexpr Name kInertialPairs = {"glint_inertial_pairs_total",
+                                        "Pairs of streams with an inertial sensor, by what is known of it: "
+                                        "initializing, ready, left_out."};
 inline constexpr Name kMapKeyframes = {"glint_map_keyframes", "Keyframes of the maps of all streams."};
 inline constexpr Name kMapPoints = {"glint_map_points", "Points of the maps of all streams."};
 inline constexpr Name kMapBytes = {"glint_map_bytes", "Memory of the maps of all streams, in bytes."};

@@ -76,7 +76,7 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, const BoundedLanes&
                   int64_t{options.max_in_flight} * options.max_tracks * kTrackReplyBytes);
   bound.maps = int64_t{options.max_localize_streams} *
                (options.max_map_bytes + options.max_localize_pixels * kLocalizeBytesPerPixel +
-                options.max_features * kLaneBytesPerFeature);
+                options.max_features * kLaneBytesPerFeature + kInertialBytes);
   bound.rectification = options.max_rectification_bytes;
   bound.masks = sessions * (options.max_message_bytes + options.lanes.max_image_pixels);
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
@@ -91,9 +91,10 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, const BoundedLanes&
                            (gpu_jpeg ? kCudaJpegBytesPerPixel : 0) + (lanes.integrated ? kIntegratedBytesPerPixel : 0);
   const int64_t of_feature = kLaneBytesPerFeature + kTrackBytesPerFeature + (cuda ? kCudaPairBytesPerFeature : 0) +
                              (lanes.integrated ? kIntegratedBytesPerFeature : 0);
-  bound.lanes = lanes.count * (options.lanes.max_image_pixels * of_pixel + options.max_features * of_feature +
-                               (gpu_jpeg ? kCudaJpegBytes : 0) + (cuda ? kCudaPlansBytes : 0) +
-                               (lanes.integrated ? kIntegratedBytes : 0));
+  bound.lanes =
+      lanes.count * (options.lanes.max_image_pixels * of_pixel + options.max_features * of_feature +
+                     (gpu_jpeg ? kCudaJpegBytes : 0) + (cuda ? kCudaPlansBytes : 0) +
+                     (lanes.integrated ? kIntegratedBytes + IntegratedTableBytes(options.max_rectification_bytes) : 0));
   return bound;
 }
 

@@ -36,7 +36,7 @@ struct MemoryBound {
   int64_t masks = 0;           // per stream: masks, as received and decoded or rectified
   int64_t sets = 0;            // per stream: kept descriptors
   int64_t tracks = 0;          // per tracking stream: images with pyramids, tracks, replies
-  int64_t maps = 0;            // per localization stream: map and images
+  int64_t maps = 0;            // per localization stream: map, images, readings of an inertial sensor
   int64_t rectification = 0;   // tables of streams with raw images
   int64_t frames = 0;          // per frame, without its message; pooled ones included
   int64_t lanes = 0;           // per lane: pixels, pyramid, results
@@ -89,7 +89,12 @@ inline constexpr int64_t kPipelineBytes = int64_t{16} << 20;
 // file with its coefficients. Per keypoint: the same pipelines, 1280 for the descriptors that a pair keeps, and 2240
 // for matching and stereo. Beside these: three pipelines, twice 16 MiB of descriptors of tied keypoints, and as much
 // for the graphs of plans as on the host.
-inline constexpr int64_t kIntegratedBytesPerPixel = 2 * kPipelineBytesPerPixel + 8;
+inline constexpr int64_t kIntegratedBytesPerPixel = 2 * kPipelineBytesPerPixel + 8 + 2;
+// Tables of raw images on it, of two rigs, in parts of --max-rectification-bytes: packed they take up to 7/4 of what
+// the host counts.
+inline constexpr int64_t IntegratedTableBytes(int64_t max_rectification_bytes) {
+  return 2 * max_rectification_bytes / 4 * 7;
+}
 inline constexpr int64_t kIntegratedBytesPerFeature = 2 * kPipelineBytesPerFeature + 1280 + 2240;
 inline constexpr int64_t kIntegratedBytes = 3 * kPipelineBytes + (int64_t{32} << 20) + kCudaPlansBytes;
 // Bytes of gRPC per byte of a message in receipt or just received, at most. In DATA frames of 24 bytes, the smallest
@@ -133,6 +138,12 @@ inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4 + 5 + 3 * 4)
 // Bytes of a localization stream per pixel of both images: the images and those of the last keyframe, with rows padded
 // to 64 pixels, and those of another lane that they replace. Features are in the memory of lanes.
 inline constexpr int64_t kLocalizeBytesPerPixel = 8;
+
+// Bytes of a localization stream for an inertial sensor, whether it has one or not. Of each of gyroscope and
+// accelerometer: 16384 readings that wait for their turn (40 bytes), 65536 for the last 16384, which are moved now and
+// then (32), and twice 4096 of a message (32). Of both: three times the samples between two pairs, 16384 (56), and 72
+// times 1024 of them: between the keyframes of the window, those of its adjustment, and the last poses.
+inline constexpr int64_t kInertialBytes = int64_t{13} << 20;
 
 // Lanes of a server, as the bound knows them.
 struct BoundedLanes {

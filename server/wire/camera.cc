@@ -17,7 +17,7 @@ namespace {
 constexpr int kRotationValues = 9;
 constexpr double kMostMetres = 1000;
 
-std::string Part(absl::string_view field, absl::string_view part) { return absl::StrCat(field, ".", part); }
+std::string Subfield(absl::string_view field, absl::string_view part) { return absl::StrCat(field, ".", part); }
 
 // Sets model and coefficients; returns the name of the lens's field.
 const char* SetLens(const v1::Camera& proto, Camera* camera) {
@@ -85,7 +85,7 @@ absl::StatusOr<Camera> FromProto(absl::string_view field, const v1::Camera& prot
 absl::StatusOr<RigidTransform> FromProto(absl::string_view field, const v1::RigidTransform& proto) {
   RigidTransform transform;
   if (const auto& values = proto.rotation(); !values.empty()) {
-    const std::string rotation = Part(field, "rotation");
+    const std::string rotation = Subfield(field, "rotation");
     if (values.size() != kRotationValues) {
       return ContradictionError(rotation, absl::StrCat(values.size(), " elements are not the 9 of a 3x3 matrix"));
     }
@@ -93,9 +93,9 @@ absl::StatusOr<RigidTransform> FromProto(absl::string_view field, const v1::Rigi
     if (!nearest.ok()) return ContradictionError(rotation, absl::StrCat("is ", nearest.status().message()));
     transform.rotation = *nearest;
   }
-  GLINT_RETURN_IF_ERROR(CheckRange(Part(field, "x"), proto.x(), -kMostMetres, kMostMetres));
-  GLINT_RETURN_IF_ERROR(CheckRange(Part(field, "y"), proto.y(), -kMostMetres, kMostMetres));
-  GLINT_RETURN_IF_ERROR(CheckRange(Part(field, "z"), proto.z(), -kMostMetres, kMostMetres));
+  GLINT_RETURN_IF_ERROR(CheckRange(Subfield(field, "x"), proto.x(), -kMostMetres, kMostMetres));
+  GLINT_RETURN_IF_ERROR(CheckRange(Subfield(field, "y"), proto.y(), -kMostMetres, kMostMetres));
+  GLINT_RETURN_IF_ERROR(CheckRange(Subfield(field, "z"), proto.z(), -kMostMetres, kMostMetres));
   transform.translation = {proto.x(), proto.y(), proto.z()};
   return transform;
 }
@@ -104,16 +104,16 @@ absl::StatusOr<RectifyOptions> FromProto(absl::string_view field, const v1::Rect
   RectifyOptions rectify;
   rectify.image = {SideOf(proto.width()), SideOf(proto.height())};
   if (proto.width() != 0 || proto.height() != 0) {
-    GLINT_RETURN_IF_ERROR(CheckRange(Part(field, "width"), rectify.image.width, 1, kMaxImageSide));
-    GLINT_RETURN_IF_ERROR(CheckRange(Part(field, "height"), rectify.image.height, 1, kMaxImageSide));
+    GLINT_RETURN_IF_ERROR(CheckRange(Subfield(field, "width"), rectify.image.width, 1, kMaxImageSide));
+    GLINT_RETURN_IF_ERROR(CheckRange(Subfield(field, "height"), rectify.image.height, 1, kMaxImageSide));
   }
   rectify.focal_length = proto.focal_length();
   const double width = proto.width() == 0 ? camera_width : rectify.image.width;
   if (rectify.focal_length != 0) {
-    GLINT_RETURN_IF_ERROR(CheckRange(Part(field, "focal_length"), rectify.focal_length, 0.1 * width, 10 * width));
+    GLINT_RETURN_IF_ERROR(CheckRange(Subfield(field, "focal_length"), rectify.focal_length, 0.1 * width, 10 * width));
   }
   if (proto.has_max_field()) rectify.max_field = proto.max_field();
-  GLINT_RETURN_IF_ERROR(CheckRange(Part(field, "max_field"), rectify.max_field, 10.0, 150.0));
+  GLINT_RETURN_IF_ERROR(CheckRange(Subfield(field, "max_field"), rectify.max_field, 10.0, 150.0));
   return rectify;
 }
 

@@ -96,14 +96,6 @@ void CheckPlain(WireReader* in) {
   in->Message([in](uint32_t field) { in->Unknown(field); });
 }
 
-// glint.v1.RigidTransform.
-void CheckTransform(WireReader* in) {
-  in->Message([in](uint32_t field) {
-    if (field == BytesTag(1)) return in->Packed([in] { in->Fixed32(), in->Fixed32(); });  // rotation
-    in->Unknown(field);
-  });
-}
-
 }  // namespace
 
 void ReadImage(WireReader* in, WireImage* image) {
@@ -177,6 +169,13 @@ void CheckCamera(WireReader* in) {
       return in->Unknown(field);
     }
     in->Message([in](uint32_t coefficient) { in->Unknown(coefficient); });  // the lens
+  });
+}
+
+void CheckTransform(WireReader* in) {
+  in->Message([in](uint32_t field) {
+    if (field == BytesTag(1)) return in->Packed([in] { in->Fixed64(); });  // rotation
+    in->Unknown(field);
   });
 }
 

@@ -78,6 +78,7 @@ void ReadGrayRange(WireReader* in, WireGrayRange* range);
 void CheckDetectorOptions(WireReader* in);
 // Check messages of glint.v1/calibration.proto and skip them.
 void CheckCamera(WireReader* in);
+void CheckTransform(WireReader* in);
 void CheckStereoRig(WireReader* in);
 void CheckRgbdCamera(WireReader* in);
 // Checks an image of a message, or a glint.v1.ImageRegion, and skips it.

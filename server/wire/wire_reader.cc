@@ -113,6 +113,18 @@ uint32_t WireReader::Fixed32() {
   return value;
 }
 
+uint64_t WireReader::Fixed64() {
+  if (left_ >= sizeof(uint64_t) && pieces_[piece_].size() - begin_ >= sizeof(uint64_t)) {  // not cut
+    uint64_t value = 0;
+    for (size_t i = 0; i < sizeof(value); ++i) value |= uint64_t{pieces_[piece_][begin_ + i]} << (8 * i);
+    begin_ += sizeof(value);
+    left_ -= sizeof(value);
+    return value;
+  }
+  const uint64_t low = Fixed32();
+  return low | uint64_t{Fixed32()} << 32;
+}
+
 uint32_t WireReader::Tag() {
   uint32_t tag = 0;
   for (int i = 0; i < kMaxTagBytes; ++i) {

@@ -53,6 +53,7 @@ class WireReader {
   // Values after a tag, by type.
   uint64_t Varint();
   uint32_t Fixed32();
+  uint64_t Fixed64();
   WireBytes Bytes();
   // Bytes that must be UTF-8, as proto3's strings must.
   WireBytes String();
@@ -69,6 +70,11 @@ class WireReader {
     const size_t outer = Enter();
     while (left_ > 0) value();
     Leave(outer);
+  }
+  // Reads a repeated field of numbers, packed or not: value() reads each.
+  template <typename Value>
+  void Repeated(uint32_t tag, Value value) {
+    (tag & 7) == static_cast<uint32_t>(WireType::kBytes) ? Packed(value) : value();
   }
   // Marks the message as malformed.
   void Fail();

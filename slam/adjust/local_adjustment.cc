@@ -1,7 +1,9 @@
 #include "slam/adjust/local_adjustment.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "slam/adjust/local_equations.h"
@@ -26,12 +28,39 @@ void MarkOutliers(LocalProblem* problem) {
   }
 }
 
-// The rig's standard deviations; the prior's where the observations do not constrain it.
-Eigen::Vector3d RigUncertainty(const AdjustmentOptions& options, LocalEquations* equations) {
-  const double prior = options.rig_prior * options.rig_prior;
-  const Eigen::Vector3d variance = equations->RigVariance();
-  if (!variance.allFinite() || variance.minCoeff() <= 0) return Eigen::Vector3d::Constant(options.rig_prior);
-  return variance.cwiseMin(prior).cwiseSqrt();
+// What the last state says of the rig (the prior's deviations where the observations do not constrain it) and of
+// motions.
+void TellSigmas(const AdjustmentOptions& options, LocalEquations* equations, LocalProblem* problem) {
+  const bool is_regular = equations->Factor();
+  if (options.refine_rig) {
+    const double prior = options.rig_prior * options.rig_prior;
+    problem->rig_uncertainty.setConstant(options.rig_prior);
+    const Eigen::Vector3d variance = is_regular ? equations->RigVariance() : Eigen::Vector3d::Zero();
+    if (variance.allFinite() && variance.minCoeff() > 0) {
+      problem->rig_uncertainty = variance.cwiseMin(prior).cwiseSqrt();
+    }
+  }
+  if (!problem->inertial.has_value()) return;
+  const size_t newest = problem->keyframes.size() - 1;
+  problem->inertial->newest_sigma.setConstant(std::numeric_limits<double>::infinity());
+  if (is_regular) problem->inertial->newest_sigma = equations->MotionSigma(newest);
+}
+
+// Integrates again what was measured, about the biases that are known now.
+void Relinearize(LocalProblem* problem) {
+  for (size_t k = 1; k < problem->keyframes.size(); ++k) {
+    problem->keyframes[k].inertial->since_last.Relinearize(problem->keyframes[k - 1].inertial->motion.bias);
+  }
+}
+
+// What a step changes.
+void CopyState(const LocalProblem& from, LocalProblem* to) {
+  to->camera = from.camera;
+  to->points = from.points;
+  for (size_t k = 0; k < from.keyframes.size(); ++k) {
+    to->keyframes[k].camera_from_world = from.keyframes[k].camera_from_world;
+    if (from.inertial.has_value()) to->keyframes[k].inertial->motion = from.keyframes[k].inertial->motion;
+  }
 }
 
 }  // namespace
@@ -51,22 +80,23 @@ LocalProblem ProblemOf(const StereoCamera& camera, const LocalMap& map) {
 }
 
 void Adjust(const AdjustmentOptions& options, LocalProblem* problem) {
-  if (problem->points.empty()) return;
+  const bool is_inertial = problem->inertial.has_value();
+  if (problem->keyframes.empty() || (problem->points.empty() && !is_inertial)) return;
+  if (is_inertial) Relinearize(problem);
   LocalEquations equations(options, *problem);
   equations.Linearize(*problem);
-  double cost = CostOf(options, *problem);
+  double cost = equations.CostOf(*problem);
   double damping = kFirstDamping;
+  const bool tells_sigmas = options.refine_rig || is_inertial;
   LocalProblem moved = *problem;
   for (int i = 0; i < options.iterations; ++i) {
     if (!equations.Solve(damping)) {
       damping *= kDampingStep;
       continue;
     }
-    moved.camera = problem->camera;
-    moved.keyframes = problem->keyframes;
-    moved.points = problem->points;
+    CopyState(*problem, &moved);
     equations.Apply(&moved);
-    const double moved_cost = CostOf(options, moved);
+    const double moved_cost = equations.CostOf(moved);
     if (!(moved_cost < cost)) {
       damping *= kDampingStep;
       continue;
@@ -76,16 +106,17 @@ void Adjust(const AdjustmentOptions& options, LocalProblem* problem) {
     cost = moved_cost;
     damping /= kDampingStep;
     const bool goes_on = !is_last && i + 1 < options.iterations;
-    if (goes_on || options.refine_rig) equations.Linearize(*problem);  // the rig's variance is that of the last state
+    if (goes_on || tells_sigmas) equations.Linearize(*problem);  // deviations are those of the last state
     if (!goes_on) break;
   }
   MarkOutliers(problem);
-  if (options.refine_rig) problem->rig_uncertainty = RigUncertainty(options, &equations);
+  if (tells_sigmas) TellSigmas(options, &equations, problem);
 }
 
 void ApplySolution(const LocalProblem& solved, LocalMap* map) {
   for (size_t k = 0; k < solved.keyframes.size(); ++k) {
     map->keyframes[k].camera_from_world = solved.keyframes[k].camera_from_world;
+    if (solved.inertial.has_value()) map->keyframes[k].inertial = solved.keyframes[k].inertial;
   }
   size_t next = 0;
   for (Landmark& point : map->points) {

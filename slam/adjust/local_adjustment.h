@@ -6,6 +6,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "slam/estimate/local_map.h"
@@ -32,7 +33,18 @@ struct LocalProblem {
     size_t first = 0;  // of its observations, one after another
     size_t count = 0;
   };
+  // What an inertial sensor adds: the motions of the keyframes, of which all have `inertial`, and what was measured
+  // between them.
+  struct Inertial {
+    using Vector9 = Eigen::Matrix<double, 9, 1>;  // velocity, gyroscope's bias, accelerometer's
+    ImuModel model;
+    Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  // in the world, held
+    ImuMotion prior;                                    // of the oldest keyframe's motion
+    Vector9 prior_sigma = Vector9::Ones();              // above 0
+    Vector9 newest_sigma = Vector9::Ones();  // afterwards: standard deviations of the newest keyframe's motion
+  };
   StereoCamera camera;
+  std::optional<Inertial> inertial;
   std::vector<Keyframe> keyframes;
   std::vector<Point> points;  // those of two observations and more: a single one does not constrain the pose
   std::vector<KeyframeObservation> observations;
@@ -43,10 +55,11 @@ struct LocalProblem {
 LocalProblem ProblemOf(const StereoCamera& camera, const LocalMap& map);
 
 // Levenberg-Marquardt with the Schur complement (local_equations.h) and Huber's loss, on the caller's thread: at most
-// `iterations` solutions, so that work is bounded by counts and not by a clock.
+// `iterations` solutions, so that work is bounded by counts and not by a clock. With an inertial sensor, what was
+// measured is first integrated again about the biases of the keyframes (Preintegration::Relinearize).
 void Adjust(const AdjustmentOptions& options, LocalProblem* problem);
 
-// Copies poses and positions into the map; outliers leave it. Points of one observation are triangulated anew.
+// Copies poses, motions and positions into the map; outliers leave it. Points of one observation are triangulated anew.
 // Since ProblemOf(), the keyframes and observations of the map must not have changed.
 void ApplySolution(const LocalProblem& solved, LocalMap* map);
 

@@ -5,7 +5,6 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "slam/estimate/reprojection_model.h"
 
@@ -29,9 +28,8 @@ bool IsBefore(const ReprojectionModel& model, const Eigen::Vector3d& p) {
   return p.z() >= kNearestPoint && model.InRightCamera(p).z() >= kNearestPoint;
 }
 
-}  // namespace
-
-double CostOf(const AdjustmentOptions& options, const LocalProblem& problem) {
+// Without the inertial terms.
+double CostOfImages(const AdjustmentOptions& options, const LocalProblem& problem) {
   const ReprojectionModel model(problem.camera);
   double cost = 0;
   if (options.refine_rig) {
@@ -55,19 +53,32 @@ double CostOf(const AdjustmentOptions& options, const LocalProblem& problem) {
   return cost;
 }
 
+}  // namespace
+
+double CostOf(const AdjustmentOptions& options, const LocalProblem& problem) {
+  const double cost = CostOfImages(options, problem);
+  return problem.inertial.has_value() ? cost + InertialTerms(options, problem).CostOf(problem) : cost;
+}
+
 LocalEquations::LocalEquations(const AdjustmentOptions& options, const LocalProblem& problem)
     : options_(options),
       fixed_(static_cast<size_t>(options.fixed_keyframes)),
-      rig_columns_(options.refine_rig ? 3 : 0),
       points_(problem.points),
       by_observation_(problem.observations.size()),
       by_point_(problem.points.size()),
       point_step_(problem.points.size()) {
-  for (const LocalProblem::KeyframeObservation& s : problem.observations) column_.push_back(ColumnOf(s.keyframe));
+  for (const LocalProblem::KeyframeObservation& s : problem.observations)
+    column_.push_back(PoseColumn(options, s.keyframe));
   const size_t moving = problem.keyframes.size() - std::min(fixed_, problem.keyframes.size());
-  const Eigen::Index columns = rig_columns_ + static_cast<Eigen::Index>(6 * moving);
+  const Eigen::Index columns = (options.refine_rig ? 3 : 0) + static_cast<Eigen::Index>(6 * moving);
   hessian_.resize(columns, columns);
   gradient_.resize(columns);
+  if (problem.inertial.has_value()) inertial_.emplace(options, problem);
+}
+
+double LocalEquations::CostOf(const LocalProblem& problem) const {
+  const double cost = CostOfImages(options_, problem);
+  return inertial_.has_value() ? cost + inertial_->CostOf(problem) : cost;
 }
 
 void LocalEquations::Linearize(const LocalProblem& problem) {
@@ -126,6 +137,7 @@ void LocalEquations::Linearize(const LocalProblem& problem) {
       hessian_.block<3, 3>(0, column + 3) += rig_by_p;
     }
   }
+  if (inertial_.has_value()) inertial_->Linearize(problem, &hessian_, &gradient_);
 }
 
 void LocalEquations::EliminatePoints(double damping) {
@@ -163,11 +175,16 @@ void LocalEquations::EliminatePoints(double damping) {
   }
 }
 
-bool LocalEquations::Solve(double damping) {
+bool LocalEquations::Factor(double damping) {
   EliminatePoints(damping);
-  const Eigen::LLT<Eigen::MatrixXd, Eigen::Upper> solver(reduced_);
-  if (solver.info() != Eigen::Success) return false;
-  step_ = -solver.solve(reduced_gradient_);
+  if (inertial_.has_value() && !inertial_->Eliminate(damping, &reduced_, &reduced_gradient_)) return false;
+  solver_.compute(reduced_);
+  return solver_.info() == Eigen::Success;
+}
+
+bool LocalEquations::Solve(double damping) {
+  if (!Factor(damping)) return false;
+  step_ = -solver_.solve(reduced_gradient_);
   if (!step_.allFinite()) return false;
   for (size_t k = 0; k < points_.size(); ++k) {
     const PointBlock& point = by_point_[k];
@@ -181,27 +198,23 @@ bool LocalEquations::Solve(double damping) {
   return true;
 }
 
-void LocalEquations::Apply(LocalProblem* problem) const {
+void LocalEquations::Apply(LocalProblem* problem) {
   if (options_.refine_rig) {
     Eigen::Vector3d& rig = problem->camera.rig_rotation;
     const Eigen::AngleAxisd rotation(RotationOf(step_.head<3>()) * RotationOf(rig));
     rig = rotation.angle() * rotation.axis();
   }
   for (size_t k = fixed_; k < problem->keyframes.size(); ++k) {
-    const Eigen::Index column = ColumnOf(k);
+    const Eigen::Index column = PoseColumn(options_, k);
     Pose& pose = problem->keyframes[k].camera_from_world;
     pose = Pose{RotationOf(step_.segment<3>(column)), step_.segment<3>(column + 3)} * pose;
   }
   for (size_t k = 0; k < points_.size(); ++k) problem->points[k].position += point_step_[k];
+  if (inertial_.has_value()) inertial_->Apply(step_, problem);
 }
 
-Eigen::Vector3d LocalEquations::RigVariance() {
-  EliminatePoints(0);
-  const Eigen::LLT<Eigen::MatrixXd, Eigen::Upper> solver(reduced_);
-  if (solver.info() != Eigen::Success) {
-    return Eigen::Vector3d::Constant(std::numeric_limits<double>::quiet_NaN());
-  }
-  const Eigen::MatrixXd inverse = solver.solve(Eigen::MatrixXd::Identity(reduced_.rows(), 3));
+Eigen::Vector3d LocalEquations::RigVariance() const {
+  const Eigen::MatrixXd inverse = solver_.solve(Eigen::MatrixXd::Identity(reduced_.rows(), 3));
   return inverse.topRows<3>().diagonal();
 }
 

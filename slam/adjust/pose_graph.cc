@@ -35,11 +35,25 @@ Vector6 ErrorOf(const PoseGraph::Edge& edge, const Eigen::Quaterniond& rotation,
   return error;
 }
 
+// The world's z in the camera: what a level graph's increments turn about.
+Eigen::Vector3d UpOf(const Pose& camera_from_world) { return camera_from_world.rotation * Eigen::Vector3d::UnitZ(); }
+
+// The residual of a level graph's edge, or columns of its Jacobian: the part of the rotation about the vertical alone,
+// which does not depend on increments.
+template <typename Columns>
+void KeepYaw(const Pose& from, Columns* rows) {
+  const Eigen::Vector3d up = UpOf(from);
+  const auto along = (up.transpose() * rows->template topRows<3>()).eval();
+  rows->template topRows<3>() = up * along;
+}
+
 // Normal equations of all poses but the first.
 class Equations {
  public:
   explicit Equations(const PoseGraph& graph)
-      : size_(static_cast<Eigen::Index>(6 * (graph.camera_from_world.size() - 1))) {}
+      : is_level_(graph.is_level),
+        unknowns_(graph.is_level ? 4 : 6),
+        size_(unknowns_ * static_cast<Eigen::Index>(graph.camera_from_world.size() - 1)) {}
 
   void Linearize(const PoseGraph& graph) {
     entries_.clear();
@@ -63,24 +77,48 @@ class Equations {
   void Apply(PoseGraph* graph) const {
     for (size_t k = 1; k < graph->camera_from_world.size(); ++k) {
       Pose& pose = graph->camera_from_world[k];
-      const auto x = step_.segment<6>(Row(k));
+      const Vector6 x = Increment(pose, Row(k));
       pose = Pose{RotationOf(x.head<3>()), x.tail<3>()} * pose;
     }
   }
 
  private:
-  static Eigen::Index Row(size_t pose) { return static_cast<Eigen::Index>(6 * (pose - 1)); }
+  // A pose's increment by its unknowns: of a level graph, an angle about the vertical and a translation.
+  using Basis = Eigen::Matrix<double, 6, 4>;
+  static Basis BasisOf(const Pose& pose) {
+    Basis basis = Basis::Zero();
+    basis.topLeftCorner<3, 1>() = UpOf(pose);
+    basis.bottomRightCorner<3, 3>().setIdentity();
+    return basis;
+  }
+  Vector6 Increment(const Pose& pose, Eigen::Index row) const {
+    if (is_level_) return BasisOf(pose) * step_.segment<4>(row);
+    return step_.segment<6>(row);
+  }
+
+  Eigen::Index Row(size_t pose) const { return unknowns_ * static_cast<Eigen::Index>(pose - 1); }
 
   // The loss by its weight alone: beyond its bound, that overestimates the second derivative, and so converges from
   // afar.
   void Add(const PoseGraph& graph, const PoseGraph::Edge& edge) {
-    const EdgeResidual r(edge, graph.camera_from_world[edge.from], graph.camera_from_world[edge.to]);
-    const double norm = r.error.norm();
+    const Pose& from = graph.camera_from_world[edge.from];
+    const Pose& to = graph.camera_from_world[edge.to];
+    EdgeResidual r(edge, from, to);
+    if (!is_level_) return AddJacobians(edge, r.error, r.by_from, r.by_to);
+    KeepYaw(from, &r.error);
+    KeepYaw(from, &r.by_from);
+    KeepYaw(from, &r.by_to);
+    AddJacobians(edge, r.error, Basis(r.by_from * BasisOf(from)), Basis(r.by_to * BasisOf(to)));
+  }
+
+  template <typename Jacobian>
+  void AddJacobians(const PoseGraph::Edge& edge, const Vector6& error, const Jacobian& by_from, const Jacobian& by_to) {
+    const double norm = error.norm();
     const double weight = edge.is_loop && norm > kHuber ? kHuber / norm : 1;
-    AddOf(edge.from, r.by_from, weight, r.error);
-    AddOf(edge.to, r.by_to, weight, r.error);
+    AddOf(edge.from, by_from, weight, error);
+    AddOf(edge.to, by_to, weight, error);
     if (edge.from == 0 || edge.to == 0) return;
-    const Matrix6 both = weight * r.by_from.transpose() * r.by_to;
+    const auto both = (weight * by_from.transpose() * by_to).eval();
     if (edge.from > edge.to) {
       AddBlock(edge.from, edge.to, both);
     } else {
@@ -88,20 +126,25 @@ class Equations {
     }
   }
 
-  void AddOf(size_t pose, const Matrix6& jacobian, double weight, const Vector6& error) {
+  template <typename Jacobian>
+  void AddOf(size_t pose, const Jacobian& jacobian, double weight, const Vector6& error) {
     if (pose == 0) return;
-    gradient_.segment<6>(Row(pose)) += weight * jacobian.transpose() * error;
+    gradient_.segment<Jacobian::ColsAtCompileTime>(Row(pose)) += weight * jacobian.transpose() * error;
     AddBlock(pose, pose, weight * jacobian.transpose() * jacobian);
   }
 
   // The solver reads the lower triangle alone.
-  void AddBlock(size_t row, size_t column, const Matrix6& block) {
-    for (Eigen::Index c = 0; c < 6; ++c) {
-      for (Eigen::Index r = row == column ? c : 0; r < 6; ++r)
+  template <typename Block>
+  void AddBlock(size_t row, size_t column, const Block& expression) {
+    const auto block = expression.eval();
+    for (Eigen::Index c = 0; c < unknowns_; ++c) {
+      for (Eigen::Index r = row == column ? c : 0; r < unknowns_; ++r)
         entries_.emplace_back(Row(row) + r, Row(column) + c, block(r, c));
     }
   }
 
+  const bool is_level_;
+  const Eigen::Index unknowns_;  // of a pose
   const Eigen::Index size_;
   std::vector<Eigen::Triplet<double>> entries_;
   Eigen::SparseMatrix<double> hessian_;
@@ -136,7 +179,9 @@ double PoseGraphCost(const PoseGraph& graph) {
     const Pose& from = graph.camera_from_world[edge.from];
     const Pose& to = graph.camera_from_world[edge.to];
     const Eigen::Quaterniond rotation = to.rotation * from.rotation.conjugate();
-    const double norm = ErrorOf(edge, rotation, edge.to_from.rotation.conjugate() * rotation, from, to).norm();
+    Vector6 error = ErrorOf(edge, rotation, edge.to_from.rotation.conjugate() * rotation, from, to);
+    if (graph.is_level) KeepYaw(from, &error);
+    const double norm = error.norm();
     cost += edge.is_loop && norm > kHuber ? kHuber * (norm - kHuber / 2) : norm * norm / 2;
   }
   return cost;

@@ -21,6 +21,9 @@ struct PoseGraph {
   };
   std::vector<Pose> camera_from_world;
   std::vector<Edge> edges;
+  // Gravity points along -z of the world, and each pose's roll and pitch are right: they stay as they are, and of the
+  // rotations of edges, only the part about the vertical counts. Poses have a heading and a position to estimate.
+  bool is_level = false;
 };
 
 // Residual of an edge and its Jacobians. With (R, t) = to_from_world * from_from_world^-1 of the poses, (Rm, tm) of the
@@ -34,7 +37,8 @@ struct EdgeResidual {
   Eigen::Matrix<double, 6, 6> by_to;
 };
 
-// The sum over edges of half the squared norm of the residual; beyond 3, loops count linearly (Huber's loss).
+// The sum over edges of half the squared norm of the residual; beyond 3, loops count linearly (Huber's loss). Of a
+// level graph, the residual's rotation is its part along the world's z (in coordinates of the camera `from`).
 double PoseGraphCost(const PoseGraph& graph);
 
 // Minimizes the cost. The first pose is held, and so fixes the frame of reference; poses that no edge leads to stay.

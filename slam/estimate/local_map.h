@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
 #include "slam/geometry/stereo_camera.h"
+#include "slam/inertial/imu.h"
+#include "slam/inertial/preintegration.h"
 
 namespace glint::slam {
 
@@ -57,8 +60,18 @@ struct Landmark {
 };
 
 struct Keyframe {
+  // With an inertial sensor, once it is initialised.
+  struct Inertial {
+    ImuMotion motion;
+    // What it was when the keyframe was the newest, and the standard deviations of its fields: a prior for adjustments
+    // in which what told of it is no longer.
+    ImuMotion prior;
+    Eigen::Matrix<double, 9, 1> prior_sigma = Eigen::Matrix<double, 9, 1>::Ones();
+    Preintegration since_last;  // from the keyframe before; of 0 seconds: nothing is known of that time
+  };
   int64_t id = 0;
   Pose camera_from_world;
+  std::optional<Inertial> inertial = std::nullopt;
 };
 
 struct LocalMap {

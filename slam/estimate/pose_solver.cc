@@ -38,18 +38,42 @@ void Accumulate(const ReprojectionKernels& kernels, const ObservationArrays& cor
   for (int row = 0; row < 6; ++row) (*g)[row] = sums[at++];
 }
 
+// A prior's information, and what it adds to the normal equations at a pose. The Jacobian of the difference is taken to
+// be 1: a prior counts where it is near.
+class PriorTerms {
+ public:
+  explicit PriorTerms(const PosePrior* prior) : prior_(prior) {
+    if (prior != nullptr) information_ = Eigen::LDLT<Matrix6>(prior->covariance).solve(Matrix6::Identity());
+  }
+  void Add(const Pose& camera_from_world, Matrix6* h, Vector6* g) const {
+    if (prior_ == nullptr) return;
+    const Pose from_prior = camera_from_world * prior_->camera_from_world.Inverse();
+    const Eigen::AngleAxisd rotation(from_prior.rotation);
+    Vector6 difference;
+    difference << rotation.angle() * rotation.axis(), from_prior.translation;
+    *h += information_;
+    *g += information_ * difference;
+  }
+
+ private:
+  const PosePrior* const prior_;
+  Matrix6 information_;
+};
+
 }  // namespace
 
 PoseSolver::PoseSolver() : kernels_(ReprojectionKernelsFor(cpu::BestSimdTarget())) {}
 
 void PoseSolver::Refine(const StereoCamera& camera, const std::vector<Correspondence>& correspondences,
-                        Pose* camera_from_world, PoseFit* fit) {
+                        Pose* camera_from_world, PoseFit* fit, const PosePrior* prior) {
   observations_.Assign(correspondences);
+  const PriorTerms prior_terms(prior);
   Matrix6 h;
   Vector6 g;
   for (int round = 0; round < kRounds; ++round) {
     for (int i = 0; i < kIterations; ++i) {
       Accumulate(kernels_, observations_, PosedCamera(camera, *camera_from_world), round < kRobustRounds, &h, &g);
+      prior_terms.Add(*camera_from_world, &h, &g);
       const Eigen::LDLT<Matrix6> solver(h);
       if (solver.info() != Eigen::Success || !solver.isPositive()) break;
       const Vector6 step = -solver.solve(g);
@@ -66,6 +90,15 @@ void PoseSolver::Refine(const StereoCamera& camera, const std::vector<Correspond
   const Eigen::LDLT<Matrix6> solver(h);
   fit->covariance.setZero();
   if (fit->inliers >= 3 && solver.info() == Eigen::Success) fit->covariance = solver.solve(Matrix6::Identity());
+  fit->measured = *camera_from_world;
+  fit->measured_covariance = fit->covariance;
+  if (prior == nullptr || fit->inliers < 3 || solver.info() != Eigen::Success) return;
+  const Vector6 step = -solver.solve(g);
+  if (!step.allFinite()) return;
+  fit->measured = Pose{RotationOf(step.head<3>()), step.tail<3>()} * fit->measured;
+  prior_terms.Add(*camera_from_world, &h, &g);
+  const Eigen::LDLT<Matrix6> both(h);
+  if (both.info() == Eigen::Success) fit->covariance = both.solve(Matrix6::Identity());
 }
 
 void PoseSolver::FitToThree(const StereoCamera& camera, Pose* camera_from_world) {

@@ -14,11 +14,20 @@
 
 namespace glint::slam {
 
+// What is known of a pose beside observations.
+struct PosePrior {
+  Pose camera_from_world;
+  Eigen::Matrix<double, 6, 6> covariance;  // of a left increment, as that of PoseFit; positive definite
+};
+
 struct PoseFit {
   int inliers = 0;
   std::vector<uint8_t> is_inlier;  // of each correspondence
   // Covariance of a left increment (rotation, translation) of camera_from_world; radians and metres.
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
+  // The pose and its covariance by the inliers alone, to first order, where there was a prior; else the same.
+  Pose measured;
+  Eigen::Matrix<double, 6, 6> measured_covariance = Eigen::Matrix<double, 6, 6>::Zero();
 };
 
 // Keeps its memory from call to call. Not thread-safe: one for each thread.
@@ -28,8 +37,9 @@ class PoseSolver {
 
   // Four rounds of Gauss-Newton from `camera_from_world`, with Huber weights in the first two; between rounds,
   // observations beyond MaxSquaredResidual are set aside or taken back. The sum is in the order of `observations`.
+  // `prior` may be null.
   void Refine(const StereoCamera& camera, const std::vector<Correspondence>& correspondences, Pose* camera_from_world,
-              PoseFit* fit);
+              PoseFit* fit, const PosePrior* prior = nullptr);
 
   // RANSAC with a fixed seed: each hypothesis puts three points that both cameras see upon their triangulated
   // positions, and then upon their pixels. 300 hypotheses, up to 3000 where few points agree. False if

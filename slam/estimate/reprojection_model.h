@@ -27,12 +27,6 @@ inline Rows23 ProjectionJacobian(double focal_length, const Eigen::Vector3d& p) 
   return j;
 }
 
-inline Eigen::Matrix3d CrossMatrix(const Eigen::Vector3d& v) {
-  Eigen::Matrix3d m;
-  m << 0, -v.z(), v.y(), v.z(), 0, -v.x(), -v.y(), v.x(), 0;
-  return m;
-}
-
 // Points are in left camera coordinates, before both cameras. Immutable: thread-safe.
 class ReprojectionModel {
  public:

@@ -20,6 +20,13 @@ struct Pose {
   Pose Inverse() const { return {rotation.conjugate(), rotation.conjugate() * -translation}; }
 };
 
+// The matrix that multiplies a vector from the left as a cross product with `v` does.
+inline Eigen::Matrix3d CrossMatrix(const Eigen::Vector3d& v) {
+  Eigen::Matrix3d m;
+  m << 0, -v.z(), v.y(), v.z(), 0, -v.x(), -v.y(), v.x(), 0;
+  return m;
+}
+
 // The rotation about `axis` by its length, radians.
 inline Eigen::Quaterniond RotationOf(const Eigen::Vector3d& axis) {
   const double angle = axis.norm();

@@ -20,7 +20,8 @@ constexpr double kAgreedRotation = 0.001;
 constexpr double kAgreedTranslation = 0.03;
 // A loop whose correction is above this share of the distance travelled is an outlier.
 constexpr double kLargestDrift = 0.1;
-constexpr double kLeastDrift = 2;  // metres: smaller corrections are always accepted
+constexpr double kLeastDrift = 2;      // metres: smaller corrections are always accepted
+constexpr double kLargestTilt = 0.05;  // sine: in a level map, a loop that says more is an outlier
 // Two keyframes that say where another map is agree within these, radians and metres, in where the second one is. Of
 // the matches of each, the least share that agree with its pose.
 constexpr double kMetRotation = 0.05;
@@ -50,6 +51,7 @@ LoopEdge EdgeTo(int64_t id, const LoopCloser::Place& place) {
 // The corrections of one map.
 std::map<int64_t, Pose> Solve(const MapSnapshot& snapshot, const std::vector<LoopEdge>& loops, int32_t map_id) {
   PoseGraph graph;
+  graph.is_level = snapshot.is_level;
   std::map<int64_t, size_t> index;
   for (const MapSnapshot::Frame& f : snapshot.frames) {
     if (f.map_id != map_id) continue;
@@ -123,10 +125,18 @@ bool LoopCloser::AddLoop(const MapSnapshot& snapshot, const MapSnapshot::Frame& 
   // Distance between camera centres: between views at a large angle, a translation of camera coordinates is not it.
   const double distance = (found.Inverse().translation - expected.Inverse().translation).norm();
   if (distance > std::max(kLeastDrift, kLargestDrift * WayBetween(snapshot, place.keyframe, frame))) return false;
+  double angle = AngleOf(apart.rotation);
+  if (snapshot.is_level) {
+    const Eigen::Vector3d z = Eigen::Vector3d::UnitZ();
+    const Eigen::Vector3d up = frame.camera_from_world.rotation * z;
+    const Eigen::Vector3d seen = found.rotation * (FrameOf(snapshot, place.keyframe).camera_from_world.rotation * z);
+    if (up.cross(seen).norm() > kLargestTilt || up.dot(seen) < 0) return false;
+    // A tilt is corrected by no loop.
+    angle = 2 * std::atan2(std::abs(apart.rotation.vec().dot(up)), std::abs(apart.rotation.w()));
+  }
   closed->loops.push_back(EdgeTo(frame.id, place));
   const auto& covariance = place.fit.covariance;
-  return AngleOf(apart.rotation) >
-             std::max(kAgreedRotation, 3 * std::sqrt(covariance.diagonal().head<3>().maxCoeff())) ||
+  return angle > std::max(kAgreedRotation, 3 * std::sqrt(covariance.diagonal().head<3>().maxCoeff())) ||
          distance > std::max(kAgreedTranslation, 3 * std::sqrt(covariance.diagonal().tail<3>().maxCoeff()));
 }
 

@@ -36,6 +36,8 @@ struct MapSnapshot {
   std::vector<Frame> frames;  // by id
   std::vector<LoopEdge> loops;
   std::vector<LoopQuery> queries;
+  // Of the queried keyframes' map: z points up, which corrections leave as it is.
+  bool is_level = false;
 };
 // `queried`: ids of keyframes of the map to look up, ascending.
 MapSnapshot SnapshotOf(const GlobalMap& map, const StereoCamera& camera, const LevelScales& scales,

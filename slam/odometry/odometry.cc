@@ -59,6 +59,8 @@ absl::Status ValidateOdometryOptions(const OdometryOptions& o) {
   GLINT_RETURN_IF_ERROR(check("max_keyframe_gap", o.max_keyframe_gap, 1, 1000));
   GLINT_RETURN_IF_ERROR(check("adjust_delay", o.adjust_delay, 0, 100));
   GLINT_RETURN_IF_ERROR(check("rig_prior", o.rig_prior, 1e-6, 0.1));
+  GLINT_RETURN_IF_ERROR(check("max_blind_seconds", o.max_blind_seconds, 0, 60));
+  if (o.imu.has_value()) GLINT_RETURN_IF_ERROR(ValidateImuModel(*o.imu));
   GLINT_RETURN_IF_ERROR(check("noise.corner", o.noise.corner, 0.01, 100));
   GLINT_RETURN_IF_ERROR(check("noise.followed", o.noise.followed, 0.01, 100));
   GLINT_RETURN_IF_ERROR(check("noise.disparity", o.noise.disparity, 0.01, 100));
@@ -74,7 +76,9 @@ Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, F
       rig_uncertainty_(Eigen::Vector3d::Constant(options.refine_rig ? options.rig_prior : 0)),
       pose_finder_(options.min_inliers, options.noise, front_end),
       keyframes_(options.keyframe_share, options.max_keyframe_gap),
-      adjustment_(use, options.adjust_delay, threads) {}
+      adjustment_(use, options.adjust_delay, threads) {
+  if (options.imu.has_value()) inertial_.emplace(*options.imu);
+}
 
 absl::Status Odometry::ValidateInput(const CameraView& view, int64_t time_ns) const {
   GLINT_RETURN_IF_ERROR(ValidateView(camera_, view));
@@ -98,6 +102,7 @@ absl::Status Odometry::Track(const CameraView& view, int64_t time_ns, OdometryRe
   if (result->is_adjusted) FinishAdjustment();
   result->adjust_ns = clock.Lap();
   keyframes_.CountFrame();
+  if (inertial_.has_value()) inertial_->Advance(time_ns);
   const bool is_keyframe = LocateFrame(time_ns, result->keypoints);
   last_time_ns_ = time_ns;
   has_time_ = true;
@@ -114,11 +119,30 @@ void Odometry::Describe(OdometryResult* result) const {
   result->map_id = map_id_;
   result->world_from_camera = camera_from_world_.Inverse();
   result->rig_rotation = camera_.rig_rotation;
+  if (!inertial_.has_value()) return;
+  result->inertial = inertial_->Report();
+  if (status_ == TrackingStatus::kCoasting && inertial_->is_ready()) {
+    result->covariance = inertial_->filter().PoseCovariance();
+  }
+  if (status_ == TrackingStatus::kTracking || status_ == TrackingStatus::kCoasting) {
+    result->covariance += AnchorCovarianceAt(camera_from_world_);
+  }
 }
 
 void Odometry::PassOver(int64_t time_ns, int passed, OdometryResult* result) const {
   Describe(result);
   if (status_ == TrackingStatus::kInitializing || status_ == TrackingStatus::kLost) return;
+  const std::optional<InertialFilter> predicted = inertial_.has_value() ? inertial_->Predict(time_ns) : std::nullopt;
+  if (predicted.has_value()) {
+    const double blind = inertial_->blind_seconds() + SecondsBetween(last_time_ns_, time_ns);
+    result->inertial.blind_seconds = blind;
+    result->status = blind > options_.max_blind_seconds ? TrackingStatus::kLost : TrackingStatus::kCoasting;
+    if (result->status == TrackingStatus::kLost) return;
+    const Pose camera_from_world = predicted->camera_from_world();
+    result->world_from_camera = camera_from_world.Inverse();
+    result->covariance = predicted->PoseCovariance() + AnchorCovarianceAt(camera_from_world);
+    return;
+  }
   result->status = passed > options_.max_coasting ? TrackingStatus::kLost : TrackingStatus::kCoasting;
   if (result->status == TrackingStatus::kCoasting) {
     result->world_from_camera = Predict(time_ns).camera_from_world.Inverse();
@@ -149,14 +173,28 @@ bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
     const bool is_first = CanInitialize();
     status_ = is_first ? TrackingStatus::kTracking : TrackingStatus::kInitializing;
     if (is_first) map_id_ = next_map_id_++;
+    if (is_first && inertial_.has_value()) inertial_->Located(camera_from_world_, matches_.fit.covariance);
     return is_first;
   }
   const Pose before = camera_from_world_;
-  const FrameContext context{camera_, map_, reference_keyframe_, frame_};
-  if (!pose_finder_.Find(context, Predict(time_ns), &camera_from_world_, &matches_)) {
-    Coast(time_ns, keypoints);
+  const bool is_on_imu = inertial_.has_value() && inertial_->is_ready();
+  PosePrior prior;
+  if (is_on_imu) prior = {inertial_->filter().camera_from_world(), PriorCovarianceOf(inertial_->filter())};
+  const FrameContext context{camera_, map_, reference_keyframe_, frame_, is_on_imu ? &prior : nullptr};
+  const PosePrediction prediction = is_on_imu ? PredictionOf(inertial_->filter()) : Predict(time_ns);
+  Pose found = camera_from_world_;
+  if (!pose_finder_.Find(context, prediction, &found, &matches_) || IsContradicted(matches_.fit)) {
+    if (is_on_imu && inertial_->is_ready()) {
+      CoastOnImu(keypoints);
+    } else {
+      if (inertial_.has_value()) inertial_->NotLocated();
+      Coast(time_ns, keypoints);
+    }
     return false;
   }
+  camera_from_world_ = found;
+  if (inertial_.has_value()) inertial_->Located(matches_.fit.measured, matches_.fit.measured_covariance);
+  unmatched_ = 0;
   const TrackingStatus last = status_;
   // Velocity is measured between located frames only.
   if (last == TrackingStatus::kLost || last == TrackingStatus::kCoasting) {
@@ -231,7 +269,8 @@ void Odometry::AddKeyframe() {
   keyframes_.Reset();
   front_end_->SetReferenceFrame();
   reference_keyframe_ = next_keyframe_++;
-  map_.keyframes.push_back({reference_keyframe_, camera_from_world_});
+  map_.keyframes.push_back({reference_keyframe_, camera_from_world_, {}});
+  if (inertial_.has_value()) AddInertial(&map_.keyframes.back());
   std::vector<uint8_t> is_known(frame_.left.count(), 0);
   for (size_t i = 0; i < matches_.correspondences.size(); ++i) {
     if (matches_.fit.is_inlier[i] == 0) continue;
@@ -248,7 +287,10 @@ void Odometry::StartAdjustment() {
   adjustment.fixed_keyframes = map_.keyframes.front().id == first_keyframe_ ? 1 : 2;
   adjustment.refine_rig = options_.refine_rig;
   adjustment.rig_prior = options_.rig_prior;
-  adjustment_.Start(adjustment, ProblemOf(camera_, map_));
+  FillMotions();
+  LocalProblem problem = ProblemOf(camera_, map_);
+  problem.inertial = InertialOfWindow();
+  adjustment_.Start(adjustment, std::move(problem));
 }
 
 void Odometry::FinishAdjustment() {
@@ -257,7 +299,11 @@ void Odometry::FinishAdjustment() {
   ApplySolution(solved, &map_);
   camera_.rig_rotation = solved.camera.rig_rotation;
   rig_uncertainty_ = solved.rig_uncertainty;
+  const Pose new_from_old = map_.keyframes.back().camera_from_world.Inverse() * keyframe_from_world;
   camera_from_world_ = camera_from_world_ * keyframe_from_world.Inverse() * map_.keyframes.back().camera_from_world;
+  if (!inertial_.has_value()) return;
+  inertial_->Correct(new_from_old);
+  if (solved.inertial.has_value()) KeepNewestMotion(solved.inertial->newest_sigma);
 }
 
 void Odometry::FinishAndRemapObservations() {
@@ -280,9 +326,23 @@ void Odometry::ApplyCorrections(const std::map<int64_t, Pose>& corrections) {
   for (Landmark& point : map_.points) {
     point.position = CorrectionOf(corrections, point.observations.back().keyframe) * point.position;
   }
-  for (Keyframe& k : map_.keyframes)
-    k.camera_from_world = k.camera_from_world * CorrectionOf(corrections, k.id).Inverse();
-  camera_from_world_ = camera_from_world_ * CorrectionOf(corrections, map_.keyframes.back().id).Inverse();
+  for (Keyframe& k : map_.keyframes) {
+    const Pose& correction = CorrectionOf(corrections, k.id);
+    k.camera_from_world = k.camera_from_world * correction.Inverse();
+    if (!k.inertial.has_value()) continue;
+    for (ImuMotion* motion : {&k.inertial->motion, &k.inertial->prior}) {
+      motion->velocity = correction.rotation * motion->velocity;
+    }
+  }
+  const Pose& last = CorrectionOf(corrections, map_.keyframes.back().id);
+  camera_from_world_ = camera_from_world_ * last.Inverse();
+  anchor_covariance_.setZero();
+  if (inertial_.has_value()) inertial_->Correct(last);
+}
+
+void Odometry::Rename(int32_t map_id) {
+  if (map_id != map_id_ && inertial_.has_value()) inertial_->Reset();
+  map_id_ = map_id;
 }
 
 void Odometry::Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world, TrackingStatus status) {
@@ -292,6 +352,8 @@ void Odometry::Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world
   camera_from_world_ = camera_from_world;
   reference_keyframe_ = -1;
   motion_.Reset();
+  anchor_covariance_.setZero();
+  unmatched_ = contradicted_ = 0;
   status_ = status;
   coasting_ = 0;
   keyframes_.Reset();
@@ -301,6 +363,7 @@ void Odometry::Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world
 void Odometry::Load(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, int64_t next_keyframe,
                     int64_t next_point) {
   Enter(std::move(map), next_map_id_++, camera_from_world, TrackingStatus::kLost);
+  if (inertial_.has_value()) inertial_->Reset();
   camera_ = camera;
   next_keyframe_ = next_keyframe;
   next_point_ = next_point;
@@ -315,6 +378,7 @@ bool Odometry::Confirm(const LocalMap& map, const StereoFrame& frame, int min_in
 void Odometry::Relocalize(LocalMap map, int32_t map_id, const Pose& camera_from_world, FrameMatches matches,
                           OdometryResult* result) {
   Enter(std::move(map), map_id, camera_from_world, TrackingStatus::kRelocalized);
+  if (inertial_.has_value()) inertial_->Reset();
   matches_ = std::move(matches);
   DescribeFit(result);
   Describe(result);
@@ -323,6 +387,7 @@ void Odometry::Relocalize(LocalMap map, int32_t map_id, const Pose& camera_from_
 bool Odometry::BeginMap(OdometryResult* result) {
   if (!CanInitialize()) return false;
   Enter({}, next_map_id_++, Pose(), TrackingStatus::kNewMap);
+  if (inertial_.has_value()) inertial_->Reset();
   first_keyframe_ = next_keyframe_;
   AddKeyframe();
   result->is_keyframe = true;

@@ -1,4 +1,5 @@
-// Stereo visual odometry: the path of a rectified stereo camera, from its pictures alone.
+// Stereo visual odometry: the path of a rectified stereo camera, from its pictures, and those of an inertial sensor's
+// readings that agree with them.
 //
 // Each pair is matched with the points of the last keyframes, its pose is fitted to them, and where little of the last
 // keyframe is left in view the pair becomes one itself; the last keyframes, their points and the residual rotation of
@@ -14,6 +15,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,7 +26,10 @@
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
 #include "slam/geometry/stereo_camera.h"
+#include "slam/inertial/imu.h"
+#include "slam/inertial/report.h"
 #include "slam/odometry/adjustment_scheduler.h"
+#include "slam/odometry/inertial_motion.h"
 #include "slam/odometry/keyframe_selector.h"
 #include "slam/odometry/motion_model.h"
 #include "slam/odometry/pose_finder.h"
@@ -34,7 +39,7 @@ namespace glint::slam {
 enum class TrackingStatus {
   kInitializing,  // no map yet: too few keypoints that both cameras see; the pose is that of the last keyframe
   kTracking,
-  kCoasting,     // not located; the pose continues the last motion
+  kCoasting,     // not located; the pose continues the last motion, or is where the inertial sensor says
   kLost,         // not located; the pose is the last one known
   kRelocalized,  // located again after kLost; nothing is added to the map before the next pair is located, too
   kNewMap,       // the first pair of another map than before, which is its world
@@ -52,6 +57,9 @@ struct OdometryOptions {
   bool refine_rig = true;        // estimate StereoCamera::rig_rotation
   double rig_prior = 0.002;      // 1e-6..0.1 radians
   NoiseModel noise;              // standard deviations, each 0.01..100
+  std::optional<ImuModel> imu;   // an inertial sensor, whose readings come by AddImu()
+  double max_blind_seconds =
+      10;  // 0..60: for as long the camera coasts on the inertial sensor, in place of max_coasting
 };
 // OK, or INVALID_ARGUMENT that names the first bad field, its value and its range.
 absl::Status ValidateOdometryOptions(const OdometryOptions& options);
@@ -60,8 +68,9 @@ struct OdometryResult {
   TrackingStatus status = TrackingStatus::kInitializing;
   int32_t map_id = 0;      // of the map that the pose is in; counts up from 0
   Pose world_from_camera;  // the left camera of the map's first keyframe is the world
-  // Covariance of the pose relative to the map while kTracking or kRelocalized; otherwise, and in a map's first pair,
-  // zero. See PoseFit.
+  // Covariance of the pose relative to the map while kTracking or kRelocalized, or kCoasting on an inertial sensor;
+  // otherwise, and in a map's first pair, zero. See PoseFit. A map that was gone on with on an inertial sensor alone
+  // has what that did not know added from there, until a loop is closed.
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
   int keypoints = 0;
   int matches = 0;        // with points of the map
@@ -70,9 +79,10 @@ struct OdometryResult {
   bool is_keyframe = false;
   bool is_adjusted = false;  // an adjustment came into use: keyframes and points have moved
   Eigen::Vector3d rig_rotation = Eigen::Vector3d::Zero();  // as estimated so far, radians
-  int64_t find_ns = 0;                                     // front end
-  int64_t track_ns = 0;                                    // matching with the map, pose
-  int64_t adjust_ns = 0;                                   // keyframe, waiting for an adjustment
+  InertialReport inertial;
+  int64_t find_ns = 0;    // front end
+  int64_t track_ns = 0;   // matching with the map, pose
+  int64_t adjust_ns = 0;  // keyframe, waiting for an adjustment
 };
 
 // Not thread-safe. Memory is bounded by the window: at most `window`
@@ -90,6 +100,9 @@ class Odometry {
   absl::Status Track(const ImageView& left, const ImageView& right, int64_t time_ns, OdometryResult* result) {
     return Track({left, right, {}}, time_ns, result);
   }
+  // Readings of the inertial sensor in the options, those up to a pair's time before it. INVALID_ARGUMENT: there is
+  // none there, or a value is not finite.
+  absl::Status AddImu(const ImuReadings& readings);
   // What a pair is answered with that is not to be used, the `passed`-th in a row: where the last motion leads, as
   // kCoasting, for max_coasting pairs; then it is kLost. Changes nothing.
   void PassOver(int64_t time_ns, int passed, OdometryResult* result) const;
@@ -113,6 +126,13 @@ class Odometry {
   // Corrects keyframes by their CorrectionOf() (new world from old), points with the last keyframe that sees them, and
   // the camera with the last keyframe. No adjustment may go on.
   void ApplyCorrections(const std::map<int64_t, Pose>& corrections);
+  // Whether the inertial sensor has told which way is up, and the world is not level yet.
+  bool wants_level() const { return inertial_.has_value() && inertial_->wants_level(); }
+  // Corrects all that is here, and returns the correction (new world from old), for the rest of the map and the result.
+  // No adjustment may go on.
+  Pose Level(OdometryResult* result);
+  bool is_level() const { return inertial_.has_value() && inertial_->is_level(); }
+  const InertialMotion* inertial() const { return inertial_.has_value() ? &*inertial_ : nullptr; }
   // These three need that no adjustment goes on.
   // Goes on, lost, from a map that was saved, near a pose; new keyframes and points get ids from these on. The map is
   // not empty, its ids lie below.
@@ -127,8 +147,18 @@ class Odometry {
                   OdometryResult* result);
   // Begins another map with the last pair. False, with everything as it was: both cameras see too little.
   bool BeginMap(OdometryResult* result);
-  // Another name for the map.
-  void Rename(int32_t map_id) { map_id_ = map_id; }
+  // Whether the camera, which coasts on the inertial sensor, sees something that is not near it in the map.
+  bool is_off_map() const;
+  // Whether a pose is where the inertial sensor expects it.
+  bool Agrees(const Pose& camera_from_world, const PoseFit& fit) const;
+  // Goes on from another part of the same map, in which the last pair was confirmed where it Agrees().
+  void Rejoin(LocalMap map, const Pose& camera_from_world, FrameMatches matches, OdometryResult* result);
+  // Makes the last pair a keyframe of the map where the inertial sensor says. What that does not know is part of the
+  // covariance of all poses from there on. False, with everything as it was: both cameras see too little, or an
+  // adjustment goes on that must not be waited for.
+  bool GoOnFromImu(OdometryResult* result);
+  // Another name for the map, whose world has become that of another one.
+  void Rename(int32_t map_id);
 
  private:
   bool CanInitialize() const;
@@ -137,16 +167,32 @@ class Odometry {
   void DescribeFit(OdometryResult* result) const;
   void Describe(OdometryResult* result) const;
   PosePrediction Predict(int64_t time_ns) const;
+  PosePrediction PredictionOf(const InertialFilter& filter) const;
+  static Eigen::Matrix<double, 6, 6> PriorCovarianceOf(const InertialFilter& filter);
+  // The part of a pose's covariance that is of the anchor's.
+  Eigen::Matrix<double, 6, 6> AnchorCovarianceAt(const Pose& camera_from_world) const;
   // Updates pose, motion and status by the frame. True: it is to be a keyframe.
   bool LocateFrame(int64_t time_ns, int keypoints);
   void Coast(int64_t time_ns, int keypoints);
+  // Where the inertial sensor says.
+  void CoastOnImu(int keypoints);
+  // Whether a pose that images say cannot be where the inertial sensor does; not for long.
+  bool IsContradicted(const PoseFit& fit);
   // False if it has to wait for an adjustment.
   bool TakeKeyframe(OdometryResult* result);
   void AddKeyframe();
+  void AddInertial(Keyframe* keyframe);
   void AddObservation(Landmark* point, size_t keypoint, const Observation& observation) const;
   // Points for the stereo keypoints that are not `is_known`.
   void TriangulatePoints(const std::vector<uint8_t>& is_known);
   void StartAdjustment();
+  // Gives keyframes without a motion one of which nothing is known.
+  void FillMotions();
+  // Makes the newest keyframe's motion, as adjusted, its prior.
+  void KeepNewestMotion(const LocalProblem::Inertial::Vector9& sigma);
+  // What the adjustment gets of the inertial sensor: nothing unless the newest keyframe has a motion, in
+  // a world that is level.
+  std::optional<LocalProblem::Inertial> InertialOfWindow() const;
   // FinishAdjustment(), after which the matches of the frame name the same points. Those that have left the map are no
   // inliers.
   void FinishAndRemapObservations();
@@ -171,6 +217,12 @@ class Odometry {
   MotionModel motion_;
   int64_t last_time_ns_ = 0;
   bool has_time_ = false;
+  std::optional<InertialMotion> inertial_;
+  int unmatched_ = 0;     // pairs in a row with something to see, that coasted on the inertial sensor
+  int contradicted_ = 0;  // pairs in a row whose pose was not believed
+  // The pose at which the map was last gone on with on the inertial sensor alone, and its covariance; zero: it was not.
+  Pose anchor_from_world_;
+  Eigen::Matrix<double, 6, 6> anchor_covariance_ = Eigen::Matrix<double, 6, 6>::Zero();
   TrackingStatus status_ = TrackingStatus::kInitializing;
   int coasting_ = 0;
 

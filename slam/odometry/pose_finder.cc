@@ -120,7 +120,7 @@ bool PoseFinder::Confirm(const FrameContext& context, int min_inliers, Pose* cam
 }
 
 void PoseFinder::Refine(const FrameContext& context, Pose* pose, FrameMatches* matches) {
-  solver_.Refine(context.camera, matches->correspondences, pose, &matches->fit);
+  solver_.Refine(context.camera, matches->correspondences, pose, &matches->fit, context.prior);
 }
 
 void PoseFinder::RefineFromAfar(const FrameContext& context, Pose* pose, FrameMatches* matches) {

@@ -38,6 +38,7 @@ struct FrameContext {
   const LocalMap& map;         // with keyframes
   int64_t reference_keyframe;  // whose image is the front end's reference frame; -1: none of the map's
   const StereoFrame& frame;
+  const PosePrior* prior = nullptr;  // what is known of the pose beside the images, or null
 };
 
 // Keeps its memory from frame to frame. Not thread-safe.

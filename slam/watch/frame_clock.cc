@@ -78,7 +78,7 @@ int64_t FrameClock::Next(int64_t stamp_ns, std::vector<Warning>* warnings) {
 int64_t FrameClock::TakeInLine(int64_t stamp_ns, int64_t step, int64_t due, std::vector<Warning>* warnings) {
   const int64_t known = UsualStep();
   const int64_t usual = known > 0 ? known : kUnknownStep;
-  const int64_t regular = steps_.size() >= kEnough && known <= kLongestRegular ? known : 0;
+  const int64_t regular = !are_of_capture_ && steps_.size() >= kEnough && known <= kLongestRegular ? known : 0;
   if (step < std::max(kShortest, regular / kBurst)) {
     Warn(step,
          absl::StrFormat("time_ns: %.3f ms after the pair before: such times are not of capture; pairs count as %.3f s "

@@ -36,6 +36,10 @@ class LastNumbers {
 // While all stamps are in line, times are the stamps. A plain value: thread-compatible.
 class FrameClock {
  public:
+  // `are_of_capture`: stamps are as exact as readings of an inertial sensor that they are compared with, and short
+  // steps are as they are.
+  explicit FrameClock(bool are_of_capture = false) : are_of_capture_(are_of_capture) {}
+
   // INVALID_ARGUMENT: the last frame, or the last one in line, had the same stamp.
   absl::Status Validate(int64_t stamp_ns) const;
   // The time of the next frame, whose stamp is valid. A stamp that is not used as it is adds a warning, whose figure is
@@ -47,6 +51,7 @@ class FrameClock {
   int64_t TakeInLine(int64_t stamp_ns, int64_t step, int64_t due, std::vector<Warning>* warnings);
   int64_t TakeOutOfLine(int64_t stamp_ns, int64_t step, std::vector<Warning>* warnings);
 
+  bool are_of_capture_;
   bool has_time_ = false;
   int64_t last_stamp_ = 0;
   int64_t time_ = 0;         // of the last frame

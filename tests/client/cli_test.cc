@@ -1004,6 +1004,68 @@ TEST_F(CliTest, DetectAndMatchHaveRaysWithACalibration) {
   }
 }
 
+TEST_F(CliTest, StreamHasTheRaysOfDetect) {
+  const TwoViews views;
+  const std::string first = WriteImage("flow1.png", views.left), second = WriteImage("flow2.png", views.right);
+  const std::string chain = Path("camchain.yaml");
+  std::ofstream(chain) << ChainFile();
+  const std::vector<std::string> calibration = {"--format", "csv", "--calibration", chain, "--camera", "cam1"};
+  const auto run = [&](std::vector<std::string> arguments, const std::vector<std::string>& sources) {
+    arguments.insert(arguments.end(), calibration.begin(), calibration.end());
+    arguments.insert(arguments.end(), sources.begin(), sources.end());
+    return Glint(arguments);
+  };
+  const Outcome detect = run({"detect"}, {first, second}), stream = run({"stream"}, {Path("flow*.png")});
+  ASSERT_EQ(stream.status, 0) << stream.err;
+  EXPECT_GT(Lines(stream.out).size(), 100u);
+  EXPECT_EQ(stream.out, detect.out);
+  EXPECT_EQ(Lines(run({"stream", "--loop", "--max-frames", "3"}, {first}).out).size(),
+            3 * (Lines(run({"detect"}, {first}).out).size() - 1) + 1);
+  const Outcome other_size = run({"stream"}, {WriteImage("small.png", testing::Texture({160, 120}, 4))});
+  EXPECT_EQ(other_size.status, kUsage);
+  EXPECT_THAT(other_size.err, AllOf(HasSubstr("160x120"), HasSubstr("320x240")));
+  for (const std::string command : {"detect", "stream", "match", "track"}) {
+    const Outcome lone = Glint({command, "--camera", "cam1", first});
+    EXPECT_EQ(lone.status, kUsage) << command;
+    EXPECT_THAT(lone.err, HasSubstr("option '--camera': needs --calibration"));
+    EXPECT_THAT(Glint({command, "--rectified", first}).err, HasSubstr("option '--rectified': needs --calibration"));
+  }
+}
+
+// A file with a lens and a projection has two cameras: that of raw images and that of rectified ones.
+TEST_F(CliTest, RaysOfRectifiedImagesAreThoseOfTheProjection) {
+  const TwoViews views;
+  const std::string image = WriteImage("rectified.png", views.left), info = Path("info.yaml"),
+                    chain = Path("chain.yaml");
+  std::ofstream(info) << "image_width: 320\nimage_height: 240\ncamera_name: left\n"
+                         "camera_matrix:\n  rows: 3\n  cols: 3\n  data: [210, 0, 161.5, 0, 208, 118.25, 0, 0, 1]\n"
+                         "distortion_model: plumb_bob\n"
+                         "distortion_coefficients:\n  rows: 1\n  cols: 5\n  data: [-0.1, 0.01, 0.001, -0.002, 0]\n"
+                         "rectification_matrix:\n  rows: 3\n  cols: 3\n  data: [1, 0, 0, 0, 1, 0, 0, 0, 1]\n"
+                         "projection_matrix:\n  rows: 3\n  cols: 4\n"
+                         "  data: [190, 0, 158.5, 0, 0, 190, 121.5, 0, 0, 0, 1, 0]\n";
+  std::ofstream(chain) << ChainFile();
+  Camera rectified;
+  rectified.image = {320, 240};
+  rectified.fx = rectified.fy = 190;
+  rectified.cx = 158.5;
+  rectified.cy = 121.5;
+  for (const bool is_rectified : {false, true}) {
+    const Outcome outcome = Glint(
+        {"detect", "--format", "csv", "--calibration", info, is_rectified ? "--rectified" : "--no-rectified", image});
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const std::vector<std::string> rows = Lines(outcome.out);
+    ASSERT_GT(rows.size(), 100u);
+    for (size_t i = 1; i < rows.size(); ++i) {
+      const std::vector<std::string> fields = absl::StrSplit(rows[i], ',');
+      ASSERT_TRUE(IsRay(is_rectified ? rectified : ChainCamera(0), fields[1], fields[2], fields, 8)) << rows[i];
+    }
+  }
+  const Outcome none = Glint({"detect", "--rectified", "--calibration", chain, image});
+  EXPECT_EQ(none.status, kUsage);
+  EXPECT_THAT(none.err, HasSubstr("option '--rectified': " + chain + " has no projection of rectified images of cam0"));
+}
+
 TEST_F(CliTest, MatchesAgreeWithAHomography) {
   const TwoViews views;
   const std::string first = WriteImage("match1.png", views.left), second = WriteImage("match2.png", views.right);

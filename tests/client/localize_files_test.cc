@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
@@ -204,14 +205,20 @@ TEST(Trajectory, PairsThatWereNotLocatedAreNoPoses) {
   for (size_t i = 0; i < located.size(); ++i) EXPECT_EQ(read.poses[i].number, located[i].number);
 }
 
-TEST(Trajectory, APathIsOfTheMapThatMostPairsAreIn) {
+TEST(Trajectory, APathIsOfTheWorldThatMostPairsAreIn) {
   std::vector<TimedPose> path = {At(0, 0, 0, 0), At(1, 1, 0, 0), At(2, 2, 0, 0), At(3, 5, 0, 0), At(4, 6, 0, 0)};
-  EXPECT_EQ(MainMap(path), 0);
+  EXPECT_EQ(MainWorld(path).map_id, 0);
   for (const size_t i : {2, 3, 4}) path[i].map_id = 7;
-  EXPECT_EQ(MainMap(path), 7);
+  EXPECT_EQ(MainWorld(path).map_id, 7);
+  path[4].level = true;  // the inertial sensor was ready
+  EXPECT_EQ(MainWorld(path).map_id, 0);
+  path[2].level = path[3].level = true;
+  EXPECT_EQ(MainWorld(path).map_id, 7);
+  EXPECT_TRUE(MainWorld(path).level);
   path[4].located = false;
-  EXPECT_EQ(MainMap(path), 0);
-  EXPECT_EQ(MainMap({}), 0);
+  EXPECT_EQ(MainWorld(path).map_id, 0);
+  EXPECT_FALSE(MainWorld(path).level);
+  EXPECT_EQ(MainWorld({}).map_id, 0);
 }
 
 TEST(PathTrace, StepsWithoutAPoseAreMarked) {
@@ -235,6 +242,18 @@ TEST(PathTrace, StepsWithoutAPoseAreMarked) {
   EXPECT_EQ(trace.steps()[0].state, view::Step::kLost);
   EXPECT_EQ(trace.steps()[1].state, view::Step::kLost);
   EXPECT_EQ(trace.steps()[2].state, view::Step::kLocated);
+}
+
+TEST(PathTrace, OfALevelWorldIsFromAboveAndBeginsThere) {
+  client::Location location;
+  location.status = client::LocationStatus::kTracking;
+  location.pose.position = {1, 2, 3};  // x to the right, z ahead
+  PathTrace trace;
+  trace.Add(location);
+  EXPECT_THAT(trace.steps(), ElementsAre(AllOf(Field(&view::Step::x, 1), Field(&view::Step::z, 3))));
+  location.inertial.emplace().level = true;  // x ahead, y to the left, z up
+  trace.Add(location);
+  EXPECT_THAT(trace.steps(), ElementsAre(AllOf(Field(&view::Step::x, -2), Field(&view::Step::z, 1))));
 }
 
 // A straight drive of 300 m whose path is 1 % too long and turns by 0.01 degrees a metre.

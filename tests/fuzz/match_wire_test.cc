@@ -1,5 +1,6 @@
 // The parsers of matches, stereo pairs, tracked frames and located pairs against protobuf: they accept and refuse what
 // it does, and find the same content.
+#include <gmock/gmock.h>
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
@@ -234,15 +235,34 @@ bool Check(const v1::TrackStreamRequest& proto, decode::Pieces pieces) {
   return true;
 }
 
+void CheckImu(const v1::ImuReadings& proto, const WireImuReadings& wire, decode::Pieces pieces) {
+  EXPECT_EQ(wire.gyroscope_times, static_cast<size_t>(proto.gyroscope_time_ns_size()));
+  EXPECT_EQ(wire.angular_velocities, static_cast<size_t>(proto.angular_velocity_size()));
+  EXPECT_EQ(wire.accelerometer_times, static_cast<size_t>(proto.accelerometer_time_ns_size()));
+  EXPECT_EQ(wire.accelerations, static_cast<size_t>(proto.acceleration_size()));
+  ImuValues values;
+  values.gyroscope_time_ns = values.accelerometer_time_ns = {1, 2};  // what an earlier message left
+  values.angular_velocity = values.acceleration = {3};
+  UnpackImu(pieces, &values);
+  EXPECT_TRUE(Same(values.gyroscope_time_ns, proto.gyroscope_time_ns()));
+  EXPECT_TRUE(Same(values.angular_velocity, proto.angular_velocity()));
+  EXPECT_TRUE(Same(values.accelerometer_time_ns, proto.accelerometer_time_ns()));
+  EXPECT_TRUE(Same(values.acceleration, proto.acceleration()));
+}
+
 bool Check(const v1::LocalizeStreamRequest& proto, decode::Pieces pieces) {
   WireLocalizeStreamRequest wire;
   if (!ParseLocalizeStreamRequest(pieces, &wire)) return false;
   EXPECT_EQ(wire.content == WireContent::kOptions, proto.has_options());
   EXPECT_EQ(wire.content == WireContent::kFrame, proto.has_pair() || proto.has_relocalize());
-  EXPECT_EQ(wire.content == WireContent::kEdit, proto.has_get_map() || proto.has_save_map() || proto.has_load_map());
+  EXPECT_EQ(wire.content == WireContent::kEdit,
+            proto.has_get_map() || proto.has_save_map() || proto.has_load_map() || proto.has_add_imu());
   EXPECT_EQ(wire.relocalize, proto.has_relocalize());
+  EXPECT_EQ(wire.has_imu, proto.has_add_imu() || proto.pair().has_imu() || proto.relocalize().has_imu());
   if (wire.content == WireContent::kEdit) {
-    EXPECT_EQ(wire.frame_id, proto.get_map().frame_id() + proto.save_map().frame_id() + proto.load_map().frame_id());
+    EXPECT_EQ(wire.frame_id, proto.get_map().frame_id() + proto.save_map().frame_id() + proto.load_map().frame_id() +
+                                 proto.add_imu().frame_id());
+    CheckImu(proto.add_imu().readings(), wire.imu, pieces);
   }
   if (wire.content != WireContent::kFrame) return true;
   const v1::LocalizePair& pair = proto.has_pair() ? proto.pair() : proto.relocalize();
@@ -255,6 +275,7 @@ bool Check(const v1::LocalizeStreamRequest& proto, decode::Pieces pieces) {
   ExpectSameImage(wire.pair.left, pair.left());
   ExpectSameImage(wire.pair.right, pair.right());
   ExpectSameImage(wire.depth, pair.depth());
+  CheckImu(pair.imu(), wire.imu, pieces);
   ExpectSameMasks(wire.pair, pair);
   return true;
 }
@@ -364,6 +385,63 @@ TEST(MatchWire, TheLastContentOfAOneofWins) {
       }
     }
   }
+}
+
+TEST(MatchWire, TheLastReadingsOfAOneofWin) {
+  std::vector<v1::LocalizeStreamRequest> requests(5);
+  requests[0].mutable_options()->mutable_imu()->mutable_camera_from_imu()->add_rotation(1);
+  v1::ImuReadings* const of_pair = requests[1].mutable_pair()->mutable_imu();
+  of_pair->add_gyroscope_time_ns(-1);
+  for (const double v : {1e300, -0.0, 0.1}) of_pair->add_angular_velocity(v);
+  requests[2].mutable_relocalize()->mutable_imu()->add_acceleration(2);
+  requests[2].mutable_relocalize()->mutable_imu()->add_accelerometer_time_ns(INT64_MIN);
+  requests[3].mutable_add_imu()->set_frame_id(4);
+  requests[3].mutable_add_imu()->mutable_readings()->add_gyroscope_time_ns(5);
+  requests[4].mutable_get_map()->set_frame_id(6);
+  Random random(1);
+  for (const v1::LocalizeStreamRequest& a : requests) {
+    for (const v1::LocalizeStreamRequest& b : requests) {
+      for (const v1::LocalizeStreamRequest& c : requests) {
+        const std::string bytes = a.SerializeAsString() + b.SerializeAsString() + c.SerializeAsString();
+        SCOPED_TRACE(absl::BytesToHexString(bytes));
+        v1::LocalizeStreamRequest proto;
+        ASSERT_TRUE(proto.ParseFromString(bytes));
+        EXPECT_TRUE(Check(proto, Pieces(bytes, &random).spans()));
+      }
+    }
+  }
+}
+
+// Numbers of a repeated field may come one by one, too, with a tag each.
+TEST(MatchWire, ReadingsMayBePackedOrNot) {
+  const std::string one_by_one("\x3a\x12\x12\x10\x08\x07\x11\0\0\0\0\0\0\xf0\x3f\x0a\x03\x08\x96\x01", 20);
+  v1::LocalizeStreamRequest proto;
+  ASSERT_TRUE(proto.ParseFromString(one_by_one));
+  EXPECT_THAT(proto.add_imu().readings().gyroscope_time_ns(), ::testing::ElementsAre(7, 8, 150));
+  EXPECT_THAT(proto.add_imu().readings().angular_velocity(), ::testing::ElementsAre(1.0));
+  Random random(1);
+  EXPECT_TRUE(Check(proto, Pieces(one_by_one, &random).spans()));
+}
+
+TEST(MatchWire, UnpackedReadingsNeverExceedTheirLimit) {
+  v1::LocalizeStreamRequest large, small;
+  v1::ImuReadings* const readings = large.mutable_pair()->mutable_imu();
+  readings->mutable_gyroscope_time_ns()->Resize(1'000'000, 1);
+  readings->mutable_acceleration()->Resize(1'000'000, 1);
+  small.mutable_add_imu()->mutable_readings()->add_gyroscope_time_ns(2);
+  const std::string bytes = large.SerializeAsString() + small.SerializeAsString();
+  Random random(1);
+  const Pieces pieces(bytes, &random);
+  WireLocalizeStreamRequest wire;
+  ASSERT_TRUE(ParseLocalizeStreamRequest(pieces.spans(), &wire));
+  EXPECT_EQ(wire.imu.gyroscope_times, 1u);
+  EXPECT_EQ(wire.imu.accelerations, 0u);
+  ImuValues values;
+  UnpackImu(pieces.spans(), &values);
+  EXPECT_EQ(values.gyroscope_time_ns, std::vector<int64_t>{2});
+  EXPECT_TRUE(values.acceleration.empty());
+  EXPECT_LE(values.gyroscope_time_ns.capacity(), 2 * kMaxImuReadings);
+  EXPECT_LE(values.acceleration.capacity(), 8 * kMaxImuReadings);
 }
 
 // Neither in the memory that is validated before it is filled, nor in that of later messages.

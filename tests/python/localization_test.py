@@ -1,4 +1,5 @@
 """Localization by glint.Client and glint.aio.Client against a real server: a wall, maps, bad input."""
+import dataclasses
 import os
 import pathlib
 import re
@@ -242,6 +243,38 @@ class LocalizeTest(unittest.TestCase):
         (wrong,) = client.localize_stream([first], CAMERA, right_mask=nowhere[1:], **OPTIONS)
         self.assertIsInstance(wrong.error, glint.InvalidArgument)
         self.assertIn("right_mask", wrong.error.field)
+
+    def test_an_inertial_sensor(self):
+        """Readings of both sensors are counted, those of pairs and those alone; one of a time that was there, too."""
+        imu = glint.Imu(np.eye(4))
+
+        def readings(first, last):
+            steps = np.arange(first, last + 1)
+            moved = 1e-6 * steps[:, None]
+            return steps * 5 * 10**6, moved + np.zeros(3), moved + [0, -9.81, 0]
+
+        first, second, third = timed(pairs(3))
+        items = [
+            dataclasses.replace(first, imu=readings(0, 21)),
+            dataclasses.replace(second, imu=readings(22, 41)),
+            glint.ImuReadings(*readings(41, 61)),
+            third,
+        ]
+        one, two, alone, last = client.localize_stream(items, CAMERA, imu=imu, **OPTIONS)
+        self.assertEqual(one.location.inertial.readings, glint.ImuReceived(received=2 * 22))
+        self.assertEqual(one.location.inertial.status, glint.InertialStatus.INITIALIZING)
+        self.assertFalse(one.location.inertial.level)
+        self.assertEqual(two.location.inertial.readings, glint.ImuReceived(received=2 * 42))
+        self.assertEqual((alone.imu.received, alone.imu.duplicate), (2 * 63, 2))
+        self.assertEqual(last.location.inertial.readings, alone.imu)
+        self.assertTrue(last.location.located)
+        (plain,) = client.localize_stream([first], CAMERA, **OPTIONS)
+        self.assertIsNone(plain.location.inertial)
+        with self.assertRaises(glint.InvalidArgument) as caught:
+            list(client.localize_stream([], CAMERA, imu=glint.Imu(np.eye(4), gravity=100)))
+        self.assertEqual(caught.exception.field, "imu.gravity")
+        (bad,) = client.localize_stream([items[0]], CAMERA, **OPTIONS)
+        self.assertIsInstance(bad.error, glint.InvalidArgument)
 
     def test_requests_about_the_map(self):
         *_, pair, got = client.localize_stream([*timed(pairs(3)), glint.GetMap()], CAMERA, **OPTIONS)

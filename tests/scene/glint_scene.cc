@@ -9,12 +9,16 @@
 // Or, with --trajectory FILE, a world around that path of a camera, seen along it (tests/scene/render_path.h):
 //   OUT/000000.png, OUT/right/...   as above; names are places in the file
 //   OUT/depth/000000.png            --depth: 16 bits, what a sensor with a projector measures at the left camera's
-//   pixels OUT/calib.txt, OUT/times.txt    as KITTI has them OUT/truth/trajectory.txt        --truth: the lines of the
-//   frames that were written; depth as above
+//                                   pixels
+//   OUT/calib.txt, OUT/times.txt    as KITTI has them
+//   OUT/truth/trajectory.txt        --truth: the lines of the frames that were written; depth as above
+//   OUT/camchain.yaml, OUT/imu.yaml --imu FILE: Kalibr's, in place of calib.txt; readings in FILE
+//   (tests/scene/imu_path.h)
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +36,7 @@
 #include "tests/scene/scene.h"
 #include "tests/scene/write_image.h"
 #ifdef GLINT_SCENE_LENS
+#include "tests/scene/imu_flags.h"
 #include "tests/scene/lens.h"
 #endif
 
@@ -60,6 +65,11 @@ ABSL_FLAG(
     std::string, camera_model, "pinhole",
     "pinhole, or a lens of both cameras (radial-tangential, rational, kannala-brandt, ...): the calibration is then "
     "a file that glint calibration reads, and noise is that of the picture that the lens bends");
+ABSL_FLAG(
+    std::string, imu, "",
+    "a file to write, readings of an inertial sensor as EuRoC's data.csv has them. The camera then moves "
+    "smoothly, close to the poses; camchain.yaml and imu.yaml are the calibration, in place of calib.txt; gravity "
+    "points along y. Flags --imu_... say what the sensor is");
 ABSL_FLAG(std::vector<std::string>, lens, {}, "the lens's coefficients in the model's order: k1,k2,p1,p2");
 #endif
 ABSL_FLAG(double, noise, 0, "standard deviation, grey levels, 0..50");
@@ -134,8 +144,9 @@ absl::Status RigRotationFromFlags(Mat3* rotation) {
 }
 
 #ifdef GLINT_SCENE_LENS
-// Makes the head that of a lens, which has the pinhole's focal length and centre; nothing for a pinhole.
-absl::Status LensFromFlags(RenderPathOptions* options) {
+// Makes the head that of a lens, which has the pinhole's focal length and centre; nothing for a pinhole. And what
+// --imu wants.
+absl::Status LensAndImuFromFlags(RenderPathOptions* options) {
   const Camera& camera = options->head.camera;
   glint::Camera lens = {
       CameraModel::kPinhole, {camera.width, camera.height}, camera.focal, camera.focal, camera.cx, camera.cy, {}};
@@ -153,13 +164,24 @@ absl::Status LensFromFlags(RenderPathOptions* options) {
     return ContradictionError("--lens", absl::StrCat("\"", Echo(absl::StrJoin(words, ",")), "\" is not numbers for ",
                                                      absl::StrJoin(LensCoefficientsOf(lens.model), ",")));
   }
+  std::optional<RigImu> rig_imu;
+  options->imu_file = absl::GetFlag(FLAGS_imu);
+  if (!options->imu_file.empty()) {
+    const auto imu = ReadImuFlags();
+    if (!imu.ok()) return imu.status();
+    options->imu = imu->options;
+    rig_imu = CalibrationOf(*imu);
+  }
+  if (lens.model == CameraModel::kPinhole && !rig_imu.has_value()) return absl::OkStatus();
+  options->write_calibration = [lens, stereo = options->stereo, baseline = options->head.baseline,
+                                rig_imu](const std::string& out) {
+    return WriteCalibration(lens, stereo, baseline, rig_imu, out);
+  };
   if (lens.model == CameraModel::kPinhole) return absl::OkStatus();
   const auto pinhole = PinholeFor(lens);
   if (!pinhole.ok()) return pinhole.status();
   options->head.camera = *pinhole;
   options->lens = [lens, from = *pinhole](const Image& picture) { return ThroughLens(lens, from, picture); };
-  options->write_calibration = [lens, stereo = options->stereo, baseline = options->head.baseline](
-                                   const std::string& out) { return WriteCalibration(lens, stereo, baseline, out); };
   return absl::OkStatus();
 }
 #endif
@@ -208,7 +230,7 @@ absl::Status PathOptionsFromFlags(RenderPathOptions* options) {
   status.Update(Between("--burst", options->drop_burst, 1, 100));
   status.Update(RigRotationFromFlags(&options->head.right_from_left));
 #ifdef GLINT_SCENE_LENS
-  if (status.ok()) status = LensFromFlags(options);
+  if (status.ok()) status = LensAndImuFromFlags(options);
 #endif
   return status;
 }
@@ -280,6 +302,11 @@ absl::Status Run() {
     status.Update(ContradictionError("--depth", "is for --trajectory; --truth has the depth of other scenes"));
   }
   if (absl::GetFlag(FLAGS_depth)) status.Update(MakeFolder(out + "/depth"));
+#ifdef GLINT_SCENE_LENS
+  if (!along_path && !absl::GetFlag(FLAGS_imu).empty()) {
+    status.Update(ContradictionError("--imu", "is for --trajectory"));
+  }
+#endif
   if (!status.ok()) return status;
   if (along_path) return RenderPath(path_options, out, WriteImage);
   const Scene scene(options);

@@ -64,8 +64,10 @@ Image ThroughLens(const glint::Camera& lens, const Camera& pinhole, const Image&
   return shown;
 }
 
-absl::Status WriteCalibration(const glint::Camera& lens, bool stereo, double baseline, const std::string& out) {
+absl::Status WriteCalibration(const glint::Camera& lens, bool stereo, double baseline, const std::optional<RigImu>& imu,
+                              const std::string& out) {
   calibration::Calibration rig;
+  rig.rig.imu = imu;
   for (int eye = 0; eye < (stereo ? 2 : 1); ++eye) {
     RigCamera& camera = rig.rig.cameras.emplace_back();
     camera.name = absl::StrCat("cam", eye);
@@ -73,7 +75,7 @@ absl::Status WriteCalibration(const glint::Camera& lens, bool stereo, double bas
     camera.rig_from_camera.translation.x() = eye * baseline;
   }
   for (const calibration::Format& format : calibration::Formats()) {
-    if (format.write == nullptr) continue;
+    if (format.write == nullptr || (imu.has_value() && !format.writes_imu)) continue;
     const auto files = format.write(rig);
     if (!files.ok()) continue;
     absl::Status status;

@@ -2,11 +2,13 @@
 #ifndef GLINT_TESTS_SCENE_LENS_H_
 #define GLINT_TESTS_SCENE_LENS_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "features/camera/camera.h"
+#include "features/camera/rig.h"
 #include "features/types.h"
 #include "tests/scene/geometry.h"
 
@@ -20,8 +22,10 @@ absl::StatusOr<Camera> PinholeFor(const glint::Camera& lens);
 Image ThroughLens(const glint::Camera& lens, const Camera& pinhole, const Image& picture);
 
 // Writes the calibration of the left camera, and of the right one at (baseline, 0, 0) without rotation, into `out`: in
-// the first format of glint::calibration that has the lens.
-absl::Status WriteCalibration(const glint::Camera& lens, bool stereo, double baseline, const std::string& out);
+// the first format of glint::calibration that has the lens, and the inertial sensor if there is one. Its pose is in the
+// left camera.
+absl::Status WriteCalibration(const glint::Camera& lens, bool stereo, double baseline, const std::optional<RigImu>& imu,
+                              const std::string& out);
 
 }  // namespace glint::scene
 

@@ -52,7 +52,7 @@ TEST(Lens, ItsCalibrationIsRead) {
   for (const glint::Camera& lens : {Fisheye(200), prism}) {
     const std::string folder = ::testing::TempDir() + std::string(NameOf(lens.model));
     ASSERT_TRUE(PinholeFor(lens).ok());
-    ASSERT_TRUE(WriteCalibration(lens, /*stereo=*/true, 0.25, folder).ok());
+    ASSERT_TRUE(WriteCalibration(lens, /*stereo=*/true, 0.25, std::nullopt, folder).ok());
     const auto read = calibration::ReadCalibration({folder});
     ASSERT_TRUE(read.ok()) << read.status();
     ASSERT_EQ(read->rig.cameras.size(), 2u);
@@ -62,7 +62,35 @@ TEST(Lens, ItsCalibrationIsRead) {
     }
     const RigidTransform pose = read->rig.cameras[0].rig_from_camera.Inverse() * read->rig.cameras[1].rig_from_camera;
     EXPECT_NEAR(pose.translation.x(), 0.25, 1e-12);
+    EXPECT_FALSE(read->rig.imu.has_value());
   }
+}
+
+TEST(Lens, ItsInertialSensorIsRead) {
+  glint::Camera pinhole = Fisheye(200);
+  pinhole.model = CameraModel::kPinhole;
+  pinhole.lens = {};
+  RigImu imu;
+  imu.rig_from_imu.rotation << 0, 0, 1, 1, 0, 0, 0, 1, 0;
+  imu.rig_from_imu.translation = {0.1, -0.02, 0.03};
+  imu.gyroscope_noise_density = 1.7e-4;
+  imu.gyroscope_random_walk = 2e-5;
+  imu.accelerometer_noise_density = 2e-3;
+  imu.accelerometer_random_walk = 3e-3;
+  imu.imu_time_minus_camera_time = -0.004;
+  imu.rate_hz = 250;
+  const std::string folder = ::testing::TempDir() + "with_imu";
+  ASSERT_TRUE(WriteCalibration(pinhole, /*stereo=*/true, 0.25, imu, folder).ok());
+  const auto read = calibration::ReadCalibration({folder});
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_TRUE(read->rig.imu.has_value());
+  const RigidTransform left_from_imu = read->rig.cameras[0].rig_from_camera.Inverse() * read->rig.imu->rig_from_imu;
+  EXPECT_TRUE(left_from_imu.rotation.isApprox(imu.rig_from_imu.rotation, 1e-12));
+  EXPECT_TRUE(left_from_imu.translation.isApprox(imu.rig_from_imu.translation, 1e-12));
+  EXPECT_EQ(read->rig.imu->gyroscope_noise_density, 1.7e-4);
+  EXPECT_EQ(read->rig.imu->accelerometer_random_walk, 3e-3);
+  EXPECT_EQ(read->rig.imu->imu_time_minus_camera_time, -0.004);
+  EXPECT_EQ(read->rig.imu->rate_hz, 250);
 }
 
 }  // namespace

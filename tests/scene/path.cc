@@ -17,15 +17,6 @@ constexpr double kLeastStep = 0.001;  // seconds
 
 using Quaternion = std::array<double, 4>;  // x, y, z, w
 
-Mat3 ToRotation(const Quaternion& quaternion) {
-  const auto [qx, qy, qz, qw] = quaternion;
-  const double length = std::sqrt(qx * qx + qy * qy + qz * qz + qw * qw);
-  const double x = qx / length, y = qy / length, z = qz / length, w = qw / length;
-  return {{1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),  //
-           2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),  //
-           2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)}};
-}
-
 // Of a rotation, by its largest component (Shepperd 1978).
 Quaternion ToQuaternion(const Mat3& rotation) {
   const auto& m = rotation.m;
@@ -48,6 +39,22 @@ double Length(const Quaternion& q) { return std::sqrt(q[0] * q[0] + q[1] * q[1] 
 
 }  // namespace
 
+Mat3 RotationOf(const Quaternion& quaternion) {
+  const auto [qx, qy, qz, qw] = quaternion;
+  const double length = std::sqrt(qx * qx + qy * qy + qz * qz + qw * qw);
+  const double x = qx / length, y = qy / length, z = qz / length, w = qw / length;
+  return {{1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),  //
+           2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),  //
+           2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)}};
+}
+
+Quaternion QuaternionOf(const Mat3& rotation) {
+  Quaternion q = ToQuaternion(rotation);
+  const double length = Length(q);
+  for (double& value : q) value /= length;
+  return q;
+}
+
 absl::StatusOr<Path> ReadPath(const std::string& file) {
   std::ifstream in(file);
   if (!in) return absl::InvalidArgumentError(absl::StrCat(file, ": cannot be read"));
@@ -67,7 +74,7 @@ absl::StatusOr<Path> ReadPath(const std::string& file) {
       return absl::InvalidArgumentError(absl::StrCat(file, ":", number, ": not \"t x y z qx qy qz qw\""));
     }
     if (!path.empty() && value[0] < path.back().seconds + kLeastStep) continue;
-    path.push_back({value[0], {ToRotation(q), {value[1], value[2], value[3]}}, line});
+    path.push_back({value[0], {RotationOf(q), {value[1], value[2], value[3]}}, line});
   }
   if (path.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": has no pose"));
   return path;
@@ -85,7 +92,7 @@ Pose PoseAtTime(const Path& path, double seconds) {
   const double weight_a = (1 - share) / Length(qa), weight_b = (dot < 0 ? -share : share) / Length(qb);
   Quaternion q;
   for (size_t i = 0; i < q.size(); ++i) q[i] = weight_a * qa[i] + weight_b * qb[i];
-  return {ToRotation(q), (1 - share) * a.pose.position + share * after->pose.position};
+  return {RotationOf(q), (1 - share) * a.pose.position + share * after->pose.position};
 }
 
 }  // namespace glint::scene

@@ -2,6 +2,7 @@
 #ifndef GLINT_TESTS_SCENE_PATH_H_
 #define GLINT_TESTS_SCENE_PATH_H_
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ using Path = std::vector<TimedPose>;
 // less than 1 ms after the last one, as recorders write them now and then. INVALID_ARGUMENT names file, line and
 // reason.
 absl::StatusOr<Path> ReadPath(const std::string& file);
+
+// Quaternions are x, y, z, w. Of any length but 0.
+Mat3 RotationOf(const std::array<double, 4>& quaternion);
+// Of length 1.
+std::array<double, 4> QuaternionOf(const Mat3& rotation);
 
 // Between two poses positions are linear, and so are quaternions before they are normalised; outside the path: its
 // ends. `path` has one pose or more.

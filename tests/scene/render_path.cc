@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "features/error.h"
 #include "tests/scene/path.h"
+#include "tests/scene/smooth_path.h"
 #include "tests/scene/world.h"
 #include "tests/scene/write_image.h"
 
@@ -28,7 +29,7 @@ std::string Calibration(const StereoHead& head) {
 
 absl::Status RenderPath(const RenderPathOptions& options, const std::string& out,
                         const std::function<absl::Status(const std::string&, const Image&)>& write_picture) {
-  const auto path = ReadPath(options.trajectory);
+  auto path = ReadPath(options.trajectory);
   if (!path.ok()) return path.status();
   const int poses = static_cast<int>(path->size());
   if (options.first >= poses) return OutOfRangeError("--first", options.first, 0, poses - 1);
@@ -41,6 +42,14 @@ absl::Status RenderPath(const RenderPathOptions& options, const std::string& out
   World world(*path, options.seed);
   std::string times, truth;
   absl::Status status;
+  std::function<Pose(double)> pose_at = [&](double seconds) { return PoseAtTime(*path, seconds); };
+  std::optional<SmoothPath> smooth;
+  if (options.imu.has_value()) {
+    smooth.emplace(*path);
+    *path = Smoothed(*path, *smooth);
+    pose_at = [&](double seconds) { return smooth->PoseAt(seconds); };
+    status.Update(WriteText(options.imu_file, ImuCsv(MeasureImu(*smooth, *options.imu))));
+  }
   for (int i = 0; i < frames && status.ok(); ++i) {
     if (!arrives[static_cast<size_t>(i)]) continue;
     const int number = options.first + i;
@@ -49,7 +58,7 @@ absl::Status RenderPath(const RenderPathOptions& options, const std::string& out
     for (const bool is_right : {false, true}) {
       if (is_right && !options.stereo) continue;
       Image image = options.color ? world.RenderRgb(options.head.camera, EyeOf(options.head, at.pose, is_right))
-                                  : Expose(options.sensor, options.head, is_right, *path, at.seconds, number, &world);
+                                  : Expose(options.sensor, options.head, is_right, pose_at, at.seconds, number, &world);
       if (options.lens) image = options.lens(image);
       status.Update(write_picture(absl::StrCat(out, is_right ? "/right/" : "/", name), image));
     }

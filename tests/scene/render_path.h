@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "features/types.h"
 #include "tests/scene/depth_sensor.h"
+#include "tests/scene/imu_path.h"
 #include "tests/scene/sensor.h"
 
 namespace glint::scene {
@@ -25,6 +27,9 @@ struct RenderPathOptions {
   bool color = false;  // without sensor effects
   bool depth = false;  // of each left picture, as `depth_sensor` sees it
   DepthSensorOptions depth_sensor;
+  // The camera then moves along the SmoothPath of the trajectory, and readings are written to `imu_file`.
+  std::optional<ImuOptions> imu;
+  std::string imu_file;
   bool truth = false;     // depth of each left picture, too
   int first = 0;          // pose of the path
   int frames = 0;         // poses from there; 0: all
@@ -35,7 +40,8 @@ struct RenderPathOptions {
 
 // Writes into `out`, whose folders are there: pictures by `write_picture(name without ending, image)`, named by the
 // pose's place in the path; depth/NAME.png, 16 bits; calib.txt as KITTI has it; times.txt, a line of seconds for each
-// frame; and truth/trajectory.txt, the poses of these frames in the form of the trajectory.
+// frame; `imu_file`, ImuCsv() along the whole trajectory; and truth/trajectory.txt, the poses of these frames in the
+// form of the trajectory.
 absl::Status RenderPath(const RenderPathOptions& options, const std::string& out,
                         const std::function<absl::Status(const std::string&, const Image&)>& write_picture);
 

@@ -20,11 +20,17 @@ Pose EyeOf(const StereoHead& head, const Pose& left, bool is_right) {
 
 Image Expose(const SensorOptions& options, const StereoHead& head, bool is_right, const Path& path, double seconds,
              uint32_t frame, World* world) {
+  return Expose(
+      options, head, is_right, [&](double at) { return PoseAtTime(path, at); }, seconds, frame, world);
+}
+
+Image Expose(const SensorOptions& options, const StereoHead& head, bool is_right,
+             const std::function<Pose(double)>& pose_at, double seconds, uint32_t frame, World* world) {
   const int moments = options.exposure > 0 ? kMoments : 1;
   std::vector<int> sums(static_cast<size_t>(head.camera.width) * static_cast<size_t>(head.camera.height), 0);
   for (int m = 0; m < moments; ++m) {
     const double at = seconds + options.exposure * (2 * m + 1 - moments) / (2 * moments);
-    const Image moment = world->Render(head.camera, EyeOf(head, PoseAtTime(path, at), is_right));
+    const Image moment = world->Render(head.camera, EyeOf(head, pose_at(at), is_right));
     size_t i = 0;
     for (int y = 0; y < head.camera.height; ++y) {
       for (int x = 0; x < head.camera.width; ++x) sums[i++] += moment.row(y)[x];

@@ -3,6 +3,7 @@
 #define GLINT_TESTS_SCENE_SENSOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "features/types.h"
@@ -27,7 +28,10 @@ struct StereoHead {
 
 Pose EyeOf(const StereoHead& head, const Pose& left, bool is_right);
 
-// The picture of one eye at a time; `frame` and the eye seed the noise.
+// The picture of one eye at a time; `frame` and the eye seed the noise. `pose_at` is the left camera's at any time.
+Image Expose(const SensorOptions& options, const StereoHead& head, bool is_right,
+             const std::function<Pose(double)>& pose_at, double seconds, uint32_t frame, World* world);
+// Likewise, by PoseAtTime().
 Image Expose(const SensorOptions& options, const StereoHead& head, bool is_right, const Path& path, double seconds,
              uint32_t frame, World* world);
 

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -252,14 +254,30 @@ TEST_F(AllocationTest, APairTakesNoMemoryOfOurs) {
   EXPECT_GT(counts.all, 0);
 }
 
+// Of a camera that goes on as it does, in the time of a pair.
+void SetReadings(int64_t after_ns, v1::ImuReadings* readings) {
+  constexpr int kCount = 20;
+  readings->Clear();
+  for (int i = 1; i <= kCount; ++i) {
+    const int64_t time_ns = after_ns + i * (kFrameNs / kCount);
+    const double wave = 1e-3 * std::sin(static_cast<double>(time_ns));
+    readings->add_gyroscope_time_ns(time_ns);
+    for (const double v : {wave, -wave, 0.0}) readings->add_angular_velocity(v);
+    for (const double v : {0.0, -9.81 + wave, wave}) readings->add_acceleration(v);
+  }
+}
+
+enum class Located { kStereo, kDepth, kInertial };
+
 // The one exception, which docs/slam.md has: fitting a pose takes memory, in pieces whose number has a bound, of a
 // camera that stands still; keyframes, which take more, are the map's.
-class LocateAllocationTest : public AllocationTest, public ::testing::WithParamInterface<bool> {};
+class LocateAllocationTest : public AllocationTest, public ::testing::WithParamInterface<Located> {};
 
 TEST_P(LocateAllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
-  const bool has_depth = GetParam();
+  const bool has_depth = GetParam() == Located::kDepth, has_imu = GetParam() == Located::kInertial;
   constexpr Shape kShape = {320, 200};
-  constexpr int kMoving = 8, kPairs = 40, kMostPieces = 64;
+  constexpr int kMoving = 8, kPairs = 40;
+  const int most_pieces = has_imu ? 96 : 64;
   const auto stub = v1::Localization::NewStub(server_.channel());
   grpc::ClientContext context;
   const auto stream = stub->LocalizeStream(&context);
@@ -275,6 +293,7 @@ TEST_P(LocateAllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
   camera->set_centre_y(kShape.height / 2.0);
   camera->set_baseline(kBaseline);
   if (has_depth) message.mutable_options()->mutable_depth()->set_unit(0.001);
+  if (has_imu) message.mutable_options()->mutable_imu()->mutable_camera_from_imu();
   stream->Write(message);
   int64_t time_ns = 0;
   const auto run = [&](const Pair& pair, int count) {
@@ -298,6 +317,7 @@ TEST_P(LocateAllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
       }
     }
     for (int i = 0; i < count; ++i) {
+      if (has_imu) SetReadings(time_ns, images->mutable_imu());
       images->set_time_ns(time_ns += kFrameNs);
       ASSERT_TRUE(stream->Write(message));
       v1::LocalizeStreamResponse reply;
@@ -307,14 +327,18 @@ TEST_P(LocateAllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
   };
   const std::vector<Pair> pairs = PairsAlongAWall(kShape, kMoving);
   for (const Pair& pair : pairs) run(pair, 1);
-  run(pairs.back(), 10);
+  run(pairs.back(), has_imu ? 30 : 10);  // until the sensor is ready
   CountDuring([&] { run(pairs.back(), kPairs); });
-  EXPECT_LT(counts.ours, kMostPieces * kPairs);
+  EXPECT_LT(counts.ours, most_pieces * kPairs);
   std::cout << "per located pair " << counts.ours / (1.0 * kPairs) << " allocations of ours, the largest of "
             << counts.largest << " bytes\n";
 }
-INSTANTIATE_TEST_SUITE_P(Cameras, LocateAllocationTest, ::testing::Bool(),
-                         [](const auto& test) { return test.param ? "Depth" : "Stereo"; });
+INSTANTIATE_TEST_SUITE_P(Cameras, LocateAllocationTest,
+                         ::testing::Values(Located::kStereo, Located::kDepth, Located::kInertial),
+                         [](const auto& test) {
+                           if (test.param == Located::kStereo) return "Stereo";
+                           return test.param == Located::kDepth ? "Depth" : "Inertial";
+                         });
 
 // The test can fail: a server's code that does take memory is seen.
 TEST_F(AllocationTest, SeesOurs) {

@@ -23,6 +23,29 @@ inline auto IsWarning(v1::WarningKind kind, const ::testing::Matcher<double>& fi
                           ::testing::Property("text", &v1::Warning::text, ::testing::HasSubstr(text)));
 }
 
+inline void ExpectSame(const Eigen::Vector3d& expected, const v1::Vector& found) {
+  EXPECT_EQ(Eigen::Vector3d(found.x(), found.y(), found.z()), expected);
+}
+
+// But for the counts of readings, which depend on the order that these come in.
+inline void ExpectSame(const slam::InertialReport& expected, const v1::Location& location) {
+  ASSERT_EQ(location.has_inertial(), expected.status != slam::InertialStatus::kNone);
+  const v1::Inertial& found = location.inertial();
+  EXPECT_EQ(found.status(), static_cast<int>(expected.status));
+  EXPECT_EQ(found.level(), expected.is_level);
+  EXPECT_EQ(found.rotation_innovation(), expected.rotation_innovation);
+  EXPECT_EQ(found.position_innovation(), expected.position_innovation);
+  EXPECT_EQ(found.blind_ns(), std::llround(1e9 * expected.blind_seconds));
+  EXPECT_EQ(found.has_velocity(), expected.status == slam::InertialStatus::kReady);
+  if (!found.has_velocity()) return;
+  ExpectSame(expected.motion.velocity, found.velocity());
+  ExpectSame(expected.motion.bias.gyroscope, found.gyroscope_bias());
+  ExpectSame(expected.motion.bias.accelerometer, found.accelerometer_bias());
+  EXPECT_EQ(found.velocity_sigma(), expected.velocity_sigma);
+  EXPECT_EQ(found.gyroscope_bias_sigma(), expected.gyroscope_bias_sigma);
+  EXPECT_EQ(found.accelerometer_bias_sigma(), expected.accelerometer_bias_sigma);
+}
+
 // Bit for bit.
 inline void ExpectSame(const slam::LocalizerResult& expected, const v1::LocalizeStreamResponse& response) {
   EXPECT_EQ(response.status().message(), "");
@@ -54,9 +77,12 @@ inline void ExpectSame(const slam::LocalizerResult& expected, const v1::Localize
     EXPECT_THAT(found.warnings(static_cast<int>(i)),
                 IsWarning(static_cast<v1::WarningKind>(warning.kind), warning.figure, warning.unit, warning.text));
   }
+  ExpectSame(expected.inertial, found);
   EXPECT_EQ(response.map_keyframes(), expected.keyframes);
   EXPECT_EQ(response.map_points(), expected.points);
-  ASSERT_THAT(found.covariance(), ::testing::SizeIs(found.status() == v1::LOCATION_STATUS_TRACKING ? 21 : 0));
+  const bool has_covariance = found.status() == v1::LOCATION_STATUS_TRACKING ||
+                              (found.status() == v1::LOCATION_STATUS_COASTING && !expected.covariance.isZero(0));
+  ASSERT_THAT(found.covariance(), ::testing::SizeIs(has_covariance ? 21 : 0));
   if (found.covariance_size() == 0) return;
   EXPECT_EQ(found.covariance(1), expected.covariance(0, 1));
   EXPECT_EQ(found.covariance(20), expected.covariance(5, 5));

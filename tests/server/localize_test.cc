@@ -24,6 +24,7 @@
 #include "tests/server/http_page.h"
 #include "tests/server/localize_client.h"
 #include "tests/server/localize_pairs.h"
+#include "tests/server/wall_messages.h"
 
 namespace glint::testing {
 namespace {
@@ -40,41 +41,7 @@ constexpr Shape kShape = {320, 200};
 constexpr int kFeatures = 300;
 std::vector<Pair> Pairs(int count) { return PairsAlongAWall(kShape, count); }
 
-void SetImage(const Image& image, v1::Image* proto) {
-  SetGray(image.width(), image.height(), 0, proto);
-  std::string* const data = proto->mutable_raw()->mutable_data();
-  for (int y = 0; y < image.height(); ++y) {
-    std::memcpy(data->data() + y * image.width(), image.row(y), static_cast<size_t>(image.width()));
-  }
-}
-
-v1::LocalizePair MakePair(const Pair& pair, int64_t time_ns) {
-  v1::LocalizePair proto;
-  proto.set_time_ns(time_ns);
-  SetImage(pair.left, proto.mutable_left());
-  SetImage(pair.right, proto.mutable_right());
-  return proto;
-}
-
-v1::LocalizeStreamRequest Message(const v1::LocalizePair& pair) {
-  v1::LocalizeStreamRequest request;
-  *request.mutable_pair() = pair;
-  return request;
-}
-
-v1::LocalizeStreamOptions Calibrated() {
-  v1::LocalizeStreamOptions options;
-  options.mutable_detector()->set_preset("orb");
-  options.mutable_detector()->set_max_features(kFeatures);
-  v1::StereoCamera* const camera = options.mutable_camera();
-  camera->set_width(kShape.width);
-  camera->set_height(kShape.height);
-  camera->set_focal_length(kFocal);
-  camera->set_centre_x(160);
-  camera->set_centre_y(100);
-  camera->set_baseline(kBaseline);
-  return options;
-}
+v1::LocalizeStreamOptions Calibrated() { return WallStreamOptions(kShape, kFeatures); }
 
 // What the library makes of the same pairs.
 std::vector<slam::LocalizerResult> ByLibrary(const std::vector<Pair>& pairs) {

@@ -8,8 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "server/app/server.h"
 #include "server/base/usable_memory.h"
+#include "server/operations/localize/imu_inbox.h"
 #include "server/pixels/rectification.h"
 #include "server/session/places.h"
+#include "slam/inertial/imu_buffer.h"
+#include "slam/inertial/preintegration.h"
 #include "tests/server/fake_lane.h"
 #include "tests/support/limits_root.h"
 
@@ -92,7 +95,8 @@ TEST(MemoryBoundTest, CountsTheMemoryOfIntegratedGpus) {
   lanes.pinning.pin = [](absl::Span<const uint8_t>) { return absl::OkStatus(); };
   EXPECT_FALSE(LanesToBound(lanes).integrated);
   EXPECT_EQ(integrated - ComputeMemoryBound(options, LanesToBound(lanes)).lanes,
-            3 * (1000 * kIntegratedBytesPerPixel + 10 * kIntegratedBytesPerFeature + kIntegratedBytes));
+            3 * (1000 * kIntegratedBytesPerPixel + 10 * kIntegratedBytesPerFeature + kIntegratedBytes +
+                 2 * options.max_rectification_bytes * 7 / 4));
   lanes.pinning.pin = nullptr;
   lanes.backend = Backend::kCpu;
   EXPECT_FALSE(LanesToBound(lanes).integrated);
@@ -104,6 +108,21 @@ TEST(MemoryBoundTest, CountsTheTablesOfRawImages) {
   const int64_t without = ComputeMemoryBound(options, 1).total();
   options.max_rectification_bytes = 12345678;
   EXPECT_EQ(ComputeMemoryBound(options, 1).total() - without, 12345678);
+}
+
+// Whether a stream has an inertial sensor is not known before its options are.
+TEST(MemoryBoundTest, CountsTheReadingsOfInertialSensors) {
+  ServerOptions options;
+  options.max_map_bytes = options.max_localize_pixels = 0;
+  options.max_features = 0;
+  options.max_localize_streams = 3;
+  EXPECT_EQ(ComputeMemoryBound(options, 1).maps, 3 * kInertialBytes);
+  constexpr size_t kWaiting = 2 * ImuInbox::kCapacity * (sizeof(int64_t) + sizeof(slam::ImuReading));
+  constexpr size_t kMessage = 2 * 2 * kMaxImuReadings * sizeof(slam::ImuReading);
+  constexpr size_t kBuffer = 2 * 4 * slam::ImuBuffer::kCapacity * sizeof(slam::ImuReading);
+  constexpr size_t kInterval = 3 * slam::ImuBuffer::kCapacity * sizeof(slam::ImuSample);
+  constexpr size_t kMeasured = 72 * slam::Preintegration::kMaxSamples * sizeof(slam::ImuSample);
+  EXPECT_GE(static_cast<size_t>(kInertialBytes), kWaiting + kMessage + kBuffer + kInterval + kMeasured);
 }
 
 // Two images of half as many keypoints, of five floats, an octave, 32 bytes and a ray, each query with eight matches of

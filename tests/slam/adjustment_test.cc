@@ -50,7 +50,7 @@ LocalProblem SomeProblem(double noise, int bad) {
   for (int k = 0; k < 10; ++k) {
     poses.push_back(Pose{RotationOf({0, 0.01 * k, 0}), {0.02 * k, 0, 1.2 * k}}.Inverse());
     const Pose off{RotationOf(vector(k > 0 ? 0.002 : 0)), vector(k > 0 ? 0.03 : 0)};
-    problem.keyframes.push_back({k, off * poses.back()});
+    problem.keyframes.push_back({k, off * poses.back(), {}});
   }
   for (int n = 0; n < 200; ++n) {
     const double x = 6 * share(random), y = 2 * share(random);

@@ -1,6 +1,7 @@
 // The pose graph's residual, Jacobians and solution, on graphs of a known truth.
 #include "slam/adjust/pose_graph.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -132,6 +133,94 @@ TEST(PoseGraph, AnOptimumStays) {
   SolvePoseGraph(&graph);
   EXPECT_LE(PoseGraphCost(graph), cost);
   EXPECT_NEAR(PoseGraphCost(graph), cost, 1e-8 * cost);
+}
+
+Eigen::Vector3d UpOf(const Pose& pose) { return pose.rotation * Eigen::Vector3d::UnitZ(); }
+
+// Such a graph whose poses have the true roll and pitch.
+NoisyGraph MakeLevelGraph(size_t keyframes, size_t bad, uint32_t seed) {
+  NoisyGraph noisy = MakeNoisyGraph(keyframes, bad, seed);
+  noisy.graph.is_level = true;
+  for (size_t k = 0; k < keyframes; ++k) {
+    Pose& pose = noisy.graph.camera_from_world[k];
+    const Eigen::Vector3d centre = pose.Inverse().translation;
+    pose.rotation = (Eigen::Quaterniond::FromTwoVectors(UpOf(pose), UpOf(noisy.truth[k])) * pose.rotation).normalized();
+    pose.translation = -(pose.rotation * centre);
+  }
+  return noisy;
+}
+
+TEST(LevelPoseGraph, FindsTheTruthWithoutNoise) {
+  NoisyGraph noisy = MakeLevelGraph(300, 0, 1);
+  for (PoseGraph::Edge& e : noisy.graph.edges) e.to_from = noisy.truth[e.to] * noisy.truth[e.from].Inverse();
+  ASSERT_GT(PositionError(noisy), 0.1);
+  SolvePoseGraph(&noisy.graph);
+  EXPECT_LT(PositionError(noisy), 1e-6);
+  EXPECT_LT(PoseGraphCost(noisy.graph), 1e-6);
+}
+
+TEST(LevelPoseGraph, KeepsRollAndPitchAndCorrectsTheRest) {
+  double level_error = 0, free_error = 0;
+  for (const uint32_t seed : {1U, 2U, 3U}) {
+    for (const size_t bad : {size_t{0}, size_t{5}}) {
+      NoisyGraph level = MakeLevelGraph(600, bad, seed), free = level;
+      free.graph.is_level = false;
+      const double before = PositionError(level);
+      const PoseGraph begin = level.graph;
+      SolvePoseGraph(&level.graph);
+      SolvePoseGraph(&free.graph);
+      EXPECT_LT(PositionError(level), 0.6 * before) << "seed " << seed << ", bad " << bad;
+      double tilt = 0;
+      for (size_t k = 0; k < begin.camera_from_world.size(); ++k) {
+        const Pose &now = level.graph.camera_from_world[k], &then = begin.camera_from_world[k];
+        tilt = std::max(tilt, (UpOf(now) - UpOf(then)).norm());
+      }
+      EXPECT_LT(tilt, 1e-12);
+      level_error += PositionError(level);
+      free_error += PositionError(free);
+    }
+  }
+  EXPECT_LT(level_error, free_error);
+}
+
+// No pose can turn about the vertical or move, and cost less.
+TEST(LevelPoseGraph, TheCostHasNoSlopeAtTheSolution) {
+  PoseGraph graph = MakeLevelGraph(300, 5, 2).graph;
+  for (int i = 0; i < 5; ++i) SolvePoseGraph(&graph);
+  const auto cost = [&graph](size_t k, int unknown, double by) {
+    const Pose pose = graph.camera_from_world[k];
+    Pose change;
+    if (unknown < 3) change.translation[unknown] = by;
+    if (unknown == 3) change.rotation = RotationOf({0, 0, by});
+    graph.camera_from_world[k] = pose * change;
+    const double moved = PoseGraphCost(graph);
+    graph.camera_from_world[k] = pose;
+    return moved;
+  };
+  for (size_t k = 1; k < graph.camera_from_world.size(); k += 7) {
+    for (int unknown = 0; unknown < 4; ++unknown) {
+      const double h = 1e-5, now = cost(k, unknown, 0);
+      const double above = cost(k, unknown, h) - now, below = cost(k, unknown, -h) - now;
+      // Where the parabola through the three has its least value, in deviations.
+      EXPECT_LT(std::abs(above - below) / 2 / std::sqrt(above + below), 0.02) << k << ", " << unknown;
+    }
+  }
+}
+
+// Gravity tells roll and pitch better than a place does: what a loop says of them does not lessen its weight.
+TEST(LevelPoseGraph, LoopsThatAreTiltedCorrectHeadingsAllTheSame) {
+  NoisyGraph upright = MakeLevelGraph(400, 0, 3), tilted = upright;
+  for (PoseGraph::Edge& e : tilted.graph.edges) {
+    if (!e.is_loop) continue;
+    const Eigen::Vector3d axis = UpOf(upright.truth[e.from]).unitOrthogonal();
+    e.to_from.rotation = e.to_from.rotation * RotationOf(0.005 * axis);  // 10 deviations
+  }
+  SolvePoseGraph(&upright.graph);
+  SolvePoseGraph(&tilted.graph);
+  for (size_t k = 0; k < upright.truth.size(); ++k) {
+    const Pose &a = upright.graph.camera_from_world[k], &b = tilted.graph.camera_from_world[k];
+    EXPECT_LT((a.Inverse().translation - b.Inverse().translation).norm(), 0.01) << k;
+  }
 }
 
 TEST(PoseGraph, BearsGraphsWithNothingToSolve) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -22,6 +23,8 @@ Pose ToPose(const scene::Pose& pose) {
   result.translation = {pose.position.x, pose.position.y, pose.position.z};
   return result;
 }
+
+Eigen::Vector3d ToVector(scene::Vec3 v) { return {v.x, v.y, v.z}; }
 
 double ProcessorMs(clockid_t clock) {
   timespec time;
@@ -48,6 +51,21 @@ StereoCamera CameraOf(const scene::StereoHead& head) {
   return camera;
 }
 
+ImuModel ImuModelOf(const scene::ImuOptions& options) {
+  ImuModel model;
+  model.camera_from_imu = ToPose(options.camera_from_imu);
+  const double factor = options.noise > 0 ? options.noise : 1;
+  model.gyroscope_noise_density = factor * options.gyroscope_noise_density;
+  model.gyroscope_random_walk = factor * options.gyroscope_random_walk;
+  model.accelerometer_noise_density = factor * options.accelerometer_noise_density;
+  model.accelerometer_random_walk = factor * options.accelerometer_random_walk;
+  model.gravity = ToVector(options.gravity).norm();
+  model.imu_time_minus_camera_time_ns = std::llround(1e9 * options.offset);
+  model.gyroscope_range = options.gyroscope_range;
+  model.accelerometer_range = options.accelerometer_range;
+  return model;
+}
+
 namespace {
 
 scene::Path Beside(scene::Path path, double metres) {
@@ -61,7 +79,11 @@ RenderedDrive::RenderedDrive(const scene::Path& path, const DriveOptions& option
     : path_(Beside(path, options.aside)),
       options_(options),
       moments_(MomentsOf(path_.size(), options)),
-      world_(path, options.seed) {}
+      world_(path, options.seed) {
+  if (!options_.imu.has_value() || moments_.empty()) return;
+  smooth_.emplace(Timeline());
+  imu_ = scene::MeasureImu(*smooth_, *options_.imu);
+}
 
 std::vector<RenderedDrive::Moment> RenderedDrive::MomentsOf(size_t poses, const DriveOptions& options) {
   const auto first = static_cast<size_t>(options.first), every = static_cast<size_t>(options.every);
@@ -82,23 +104,70 @@ std::vector<RenderedDrive::Moment> RenderedDrive::MomentsOf(size_t poses, const 
   return moments;
 }
 
-DriveFrame RenderedDrive::Render(size_t i) {
-  const Moment& moment = moments_[i];
+double RenderedDrive::SecondsOf(const Moment& moment) const {
   const double step =
       path_.size() < 2 ? 0.1 : (path_.back().seconds - path_.front().seconds) / static_cast<double>(path_.size() - 1);
-  const double seconds = path_[moment.pose].seconds;
+  return path_[moment.pose].seconds + step * options_.every * moment.waited;
+}
+
+scene::Path RenderedDrive::Timeline() const {
+  scene::Path timeline;
+  int waited = 0;
+  size_t next = 0;  // moment: those that wait at a pose follow it
+  for (size_t pose = moments_.front().pose; pose <= moments_.back().pose; ++pose) {
+    timeline.push_back({SecondsOf({pose, waited, false}), path_[pose].pose, ""});
+    while (next < moments_.size() && moments_[next].pose <= pose) {
+      const Moment& moment = moments_[next++];
+      if (moment.waited == waited) continue;
+      waited = moment.waited;
+      timeline.push_back({SecondsOf(moment), path_[pose].pose, ""});
+    }
+  }
+  return timeline;
+}
+
+void RenderedDrive::AddImu(size_t i, DriveFrame* frame) const {
+  const auto earlier = [](const scene::ImuRow& row, double seconds) { return row.seconds <= seconds; };
+  const double since = i == 0 ? -1e9 : SecondsOf(moments_[i - 1]);
+  const auto begin = std::lower_bound(imu_.begin(), imu_.end(), since, earlier);
+  const auto end = std::lower_bound(begin, imu_.end(), frame->seconds, earlier);
+  for (auto row = begin; row != end; ++row) {
+    frame->imu.gyroscope.push_back({row->time_ns, ToVector(row->angular_velocity)});
+    frame->imu.accelerometer.push_back({row->time_ns, ToVector(row->acceleration)});
+  }
+  const scene::MovingPose at = smooth_->At(frame->seconds);
+  const scene::Vec3 by_turning = Cross(at.angular_velocity, options_.imu->camera_from_imu.position);
+  frame->motion.velocity = ToVector(at.velocity + at.pose.rotation * by_turning);
+  if (end == imu_.begin()) return;
+  frame->motion.bias = {ToVector((end - 1)->gyroscope_bias), ToVector((end - 1)->accelerometer_bias)};
+}
+
+DriveFrame RenderedDrive::Render(size_t i) {
+  const Moment& moment = moments_[i];
   DriveFrame frame;
-  frame.seconds = seconds + step * options_.every * moment.waited;
-  frame.truth = ToPose(path_[moment.pose].pose);
+  frame.seconds = SecondsOf(moment);
+  const double from_first = frame.seconds - SecondsOf(moments_.front());
+  frame.is_dark = moment.is_dark;
+  for (const DriveOptions::Span& span : options_.dark_spans) {
+    frame.is_dark = frame.is_dark || (from_first >= span.from && from_first < span.to);
+  }
+  // Without a sensor a camera that waits keeps the time of its pose.
+  const double exposed = smooth_.has_value() ? frame.seconds : path_[moment.pose].seconds;
+  const std::function<scene::Pose(double)> pose_at = [&](double seconds) {
+    return smooth_.has_value() ? smooth_->PoseAt(seconds) : PoseAtTime(path_, seconds);
+  };
+  const scene::Pose pose = smooth_.has_value() ? pose_at(exposed) : path_[moment.pose].pose;
+  frame.truth = ToPose(pose);
+  if (smooth_.has_value()) AddImu(i, &frame);
   const auto seed = static_cast<uint32_t>(moment.pose + static_cast<size_t>(moment.waited));
   for (const bool is_right : {false, true}) {
     Image& image = is_right ? frame.right : frame.left;
     if (is_right && options_.depth.has_value()) {
-      frame.depth = SenseDepth(*options_.depth, options_.head.camera, path_[moment.pose].pose, seed, &world_);
+      frame.depth = SenseDepth(*options_.depth, options_.head.camera, pose, seed, &world_);
       continue;
     }
-    if (!moment.is_dark) {
-      image = Expose(options_.sensor, options_.head, is_right, path_, seconds, seed, &world_);
+    if (!frame.is_dark) {
+      image = Expose(options_.sensor, options_.head, is_right, pose_at, exposed, seed, &world_);
       continue;
     }
     image = Image(options_.head.camera.width, options_.head.camera.height);
@@ -121,11 +190,32 @@ void DriveRecord::Add(const DriveFrame& frame, const LocalizerResult& result, do
   if (result.status == TrackingStatus::kRelocalized && first_again < 0) first_again = number;
   path.push_back(result.world_from_camera);
   truth.push_back(frame.truth);
+  results.push_back(result);
+  seconds.push_back(frame.seconds);
+  is_dark.push_back(frame.is_dark);
+  motion.push_back(frame.motion);
   total_ms.push_back(ms);
   find_ms.push_back(1e-6 * static_cast<double>(result.find_ns));
   track_ms.push_back(1e-6 * static_cast<double>(result.track_ns));
   adjust_ms.push_back(1e-6 * static_cast<double>(result.adjust_ns));
   last = result;
+}
+
+void DriveRecord::Level(const Localizer& localizer) {
+  Pose now;
+  uint64_t first = path.size();
+  localizer.VisitMap(
+      [&](const MapKeyframeView& keyframe) {
+        now = keyframe.world_from_camera;
+        first = keyframe.stamp.frame_id;
+        return false;
+      },
+      nullptr);
+  if (first >= path.size()) return;
+  const Pose level_from_world = now * path[first].Inverse();
+  for (size_t i = 0; i + 1 < path.size(); ++i) {
+    if (results[i].map_id == results.back().map_id) path[i] = level_from_world * path[i];
+  }
 }
 
 void DriveRecord::Print() const {
@@ -151,20 +241,45 @@ void DriveRecord::Print() const {
   std::printf("\n");
 }
 
-absl::Status Track(RenderedDrive* drive, Localizer* localizer, DriveRecord* record) {
-  for (size_t i = 0; i < drive->count(); ++i) {
-    const DriveFrame frame = drive->Render(i);
-    LocalizerResult result;
-    const double thread = ProcessorMs(CLOCK_THREAD_CPUTIME_ID), process = ProcessorMs(CLOCK_PROCESS_CPUTIME_ID);
-    const auto start = std::chrono::steady_clock::now();
-    const FrameStamp stamp = {i, std::llround(frame.seconds * 1e9)};
-    const absl::Status status = localizer->Track(frame.view(drive->depth_unit()), stamp, &result);
-    if (!status.ok()) return status;
-    record->Add(frame, result, Milliseconds(std::chrono::steady_clock::now() - start).count());
-    record->thread_ms.push_back(ProcessorMs(CLOCK_THREAD_CPUTIME_ID) - thread);
-    record->others_ms.push_back(ProcessorMs(CLOCK_PROCESS_CPUTIME_ID) - process - record->thread_ms.back());
+namespace {
+
+absl::Status TrackFrame(const DriveFrame& frame, size_t i, double depth_unit, const DriveRun& run) {
+  DriveRecord* const record = run.record;
+  LocalizerResult result;
+  const double thread = ProcessorMs(CLOCK_THREAD_CPUTIME_ID), process = ProcessorMs(CLOCK_PROCESS_CPUTIME_ID);
+  const auto start = std::chrono::steady_clock::now();
+  const FrameStamp stamp = {i, std::llround(frame.seconds * 1e9)};
+  absl::Status status = run.with_imu ? run.localizer->AddImu(frame.imu) : absl::OkStatus();
+  if (status.ok()) status = run.localizer->Track(frame.view(depth_unit), stamp, &result);
+  if (!status.ok()) return status;
+  const bool becomes_level = result.inertial.is_level && !record->results.empty() && !record->last.inertial.is_level &&
+                             record->last.map_id == result.map_id;
+  record->Add(frame, result, Milliseconds(std::chrono::steady_clock::now() - start).count());
+  record->thread_ms.push_back(ProcessorMs(CLOCK_THREAD_CPUTIME_ID) - thread);
+  record->others_ms.push_back(ProcessorMs(CLOCK_PROCESS_CPUTIME_ID) - process - record->thread_ms.back());
+  if (becomes_level) record->Level(*run.localizer);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status TrackFrame(const DriveFrame& frame, size_t i, double depth_unit, const std::vector<DriveRun>& runs) {
+  for (const DriveRun& run : runs) {
+    if (absl::Status status = TrackFrame(frame, i, depth_unit, run); !status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+absl::Status Track(RenderedDrive* drive, const std::vector<DriveRun>& runs) {
+  absl::Status status;
+  for (size_t i = 0; i < drive->count() && status.ok(); ++i) {
+    status = TrackFrame(drive->Render(i), i, drive->depth_unit(), runs);
+  }
+  return status;
+}
+
+absl::Status Track(RenderedDrive* drive, Localizer* localizer, DriveRecord* record) {
+  return Track(drive, {{localizer, record}});
 }
 
 }  // namespace glint::slam

@@ -13,10 +13,13 @@
 #include "slam/geometry/pose.h"
 #include "slam/geometry/stereo_camera.h"
 #include "slam/geometry/trajectory.h"
+#include "slam/inertial/imu.h"
 #include "slam/localizer.h"
 #include "tests/scene/depth_sensor.h"
+#include "tests/scene/imu_path.h"
 #include "tests/scene/path.h"
 #include "tests/scene/sensor.h"
+#include "tests/scene/smooth_path.h"
 #include "tests/scene/world.h"
 
 namespace glint::slam {
@@ -33,6 +36,12 @@ struct DriveOptions {
   int drop_burst = 1;
   int dark = -1;  // at this pose the camera waits for 30 black frames
   int still = 0;  // after the last pose it waits for so many frames
+  // The camera then moves along the SmoothPath of all this, the waiting included, and frames have readings.
+  std::optional<scene::ImuOptions> imu;
+  struct Span {
+    double from = 0, to = 0;  // seconds from the first frame on
+  };
+  std::vector<Span> dark_spans;  // frames in these are black, while the camera moves on
   uint32_t seed = 1;
 };
 
@@ -41,6 +50,9 @@ struct DriveFrame {
   Pose truth;
   Image left, right;
   scene::DepthImage depth;  // of a drive with depth, which has no right image
+  bool is_dark = false;
+  ImuReadings imu;   // of a drive with a sensor: those since the frame before
+  ImuMotion motion;  // likewise, the truth at this frame
 
   // Both eyes, or image and depth in samples of `unit` metres.
   CameraView view(double unit) const;
@@ -63,18 +75,31 @@ class RenderedDrive {
     bool is_dark;
   };
   static std::vector<Moment> MomentsOf(size_t poses, const DriveOptions& options);
+  double SecondsOf(const Moment& moment) const;
+  // Where the camera is at each pose and while it waits, whether a frame arrives or not.
+  scene::Path Timeline() const;
+  void AddImu(size_t i, DriveFrame* frame) const;
 
   const scene::Path path_;
   const DriveOptions options_;
   std::vector<Moment> moments_;
   scene::World world_;
+  std::optional<scene::SmoothPath> smooth_;  // with a sensor
+  std::vector<scene::ImuRow> imu_;
 };
 
 StereoCamera CameraOf(const scene::StereoHead& head);
+// What is known of a sensor before: its pose, noise, ranges and clock.
+ImuModel ImuModelOf(const scene::ImuOptions& options);
 
 struct DriveRecord {
   std::map<TrackingStatus, int> statuses;
-  std::vector<Pose> path, truth;
+  std::vector<Pose> path, truth;  // where the world became level, poses of before have been turned along
+  std::vector<LocalizerResult> results;
+  // Of each frame, as DriveFrame has them.
+  std::vector<double> seconds;
+  std::vector<bool> is_dark;
+  std::vector<ImuMotion> motion;
   std::vector<double> total_ms, find_ms, track_ms, adjust_ms;
   // Processor time: of the thread that tracks, and of all others (adjustments, loops, the front end's).
   std::vector<double> thread_ms, others_ms;
@@ -83,12 +108,25 @@ struct DriveRecord {
   LocalizerResult last;
 
   void Add(const DriveFrame& frame, const LocalizerResult& result, double ms);
+  // After a frame that is level, the first one of its map: turns the earlier poses of that map, whose first keyframe
+  // the localizer knows.
+  void Level(const Localizer& localizer);
   PathErrors Errors() const { return ComparePaths(path, truth); }
   void Print() const;
 };
 
 // All frames. An error ends the run.
 absl::Status Track(RenderedDrive* drive, Localizer* localizer, DriveRecord* record);
+
+// Likewise for several localizers, which see the same pictures; `with_imu` the drive's readings, too.
+struct DriveRun {
+  Localizer* localizer;
+  DriveRecord* record;
+  bool with_imu = false;
+};
+absl::Status Track(RenderedDrive* drive, const std::vector<DriveRun>& runs);
+// One frame, the i-th of a drive; the records have as many.
+absl::Status TrackFrame(const DriveFrame& frame, size_t i, double depth_unit, const std::vector<DriveRun>& runs);
 
 }  // namespace glint::slam
 

@@ -40,12 +40,14 @@ TEST(EncodeScene, HasEverySectionInOrder) {
   scene.marks = {{{10.25f, 20.5f}, 31, 90, 5}, {{1, 2}, 0, -1, 7}};
   scene.trails = {{200, {{1, 1}, {2.5f, 3}}}};
   scene.path = {{1.5f, -2.5f, Step::kLost, true}};
+  scene.strips = {{"bias, rad/s", {0.5, -2, std::nan("")}}};
   scene.stages = {{"detect", 1234567}};
   scene.picture = [] { return EncodedPicture{"FILE", 640, 480}; };
   const Parts parts = Split(EncodeScene(scene));
   EXPECT_EQ(parts.header.size() % 4, 0u);
-  EXPECT_THAT(parts.header, AllOf(HasSubstr(R"("a \"b\".png")"), HasSubstr(R"("3 keypoints")"), HasSubstr("1234567"),
-                                  HasSubstr("640"), HasSubstr("octaves")));
+  EXPECT_THAT(parts.header,
+              AllOf(HasSubstr(R"("a \"b\".png")"), HasSubstr(R"("3 keypoints")"), HasSubstr("1234567"),
+                    HasSubstr("640"), HasSubstr("octaves"), HasSubstr(R"("strips": [["bias, rad/s",0.5,-2,null]])")));
   ASSERT_EQ(parts.rest.size(), 2 * 8u + 2 + 2 * 4 + 12 + 4);
   EXPECT_EQ(U16(parts.rest, 0), 41);
   EXPECT_EQ(U16(parts.rest, 2), 82);

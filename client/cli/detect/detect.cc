@@ -30,17 +30,6 @@ std::string Help(const Flags& flags) {
          "  glint detect --calibration camchain.yaml --format csv photo.jpg\n";
 }
 
-// The camera of pictures, the first of which is this one.
-absl::StatusOr<Camera> CameraOf(const Picture& picture, const CameraFlags& flags) {
-  const cv::Mat canvas = picture.Canvas();
-  const Shape image = {canvas.cols, canvas.rows};
-  std::vector<std::string> notes;
-  const auto cameras = flags.Read({image}, &notes);
-  if (!cameras.ok()) return absl::InvalidArgumentError(cameras.status().message());
-  for (const std::string& note : notes) Complain(kName, note);
-  return cameras->front();
-}
-
 // INVALID_ARGUMENT: of the camera.
 absl::Status DetectAll(const client::Client& client, const std::vector<std::string>& files,
                        const std::optional<RawLayout>& layout, const DetectorOptions& options,
@@ -60,7 +49,7 @@ absl::Status DetectAll(const client::Client& client, const std::vector<std::stri
       continue;
     }
     if (camera_flags.given() && !camera.has_value()) {
-      GLINT_ASSIGN_OR_RETURN(camera, CameraOf(picture, camera_flags));
+      GLINT_ASSIGN_OR_RETURN(camera, camera_flags.ReadFor(picture, kName));
     }
     client::ImageInput input = picture.input();
     input.region = region;
@@ -88,7 +77,7 @@ int RunDetect(const std::vector<std::string>& arguments) {
   flags.Bool("list-detectors", "Print what each detector consists of, with the ranges of its options, and exit.",
              &list_detectors);
   raw_flags.AddTo(&flags);
-  camera_flags.AddTo(&flags, "--format csv (columns ray_x,ray_y,ray_z) and json (\"ray\")");
+  camera_flags.AddTo(&flags, kRayRows);
   report_flags.AddTo(&flags);
 
   const auto files = flags.Parse(arguments);
@@ -96,7 +85,9 @@ int RunDetect(const std::vector<std::string>& arguments) {
   if (flags.help_wanted()) return Print(kName, Help(flags));
   if (list_detectors) return Print(kName, DetectorTable());
   if (files->empty()) return UsageError(kName, "no FILE given");
-  if (absl::Status status = connection_flags.Validate(); !status.ok()) return UsageError(kName, status.message());
+  for (const absl::Status& status : {connection_flags.Validate(), camera_flags.Validate()}) {
+    if (!status.ok()) return UsageError(kName, status.message());
+  }
   const auto options = detector_flags.Options();
   if (!options.ok()) return UsageError(kName, options.status().message());
   const auto mask = ReadMask(detector_flags.mask);

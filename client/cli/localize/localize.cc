@@ -1,27 +1,19 @@
 // glint localize: the path of a stereo or RGB-D camera.
 
-#include <algorithm>
-#include <cstdio>
-#include <map>
-#include <memory>
-#include <set>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/connection.h"
 #include "client/cli/localize/localize_flags.h"
-#include "client/cli/output/draw_path.h"
+#include "client/cli/localize/localize_report.h"
 #include "client/cli/output/live_view.h"
-#include "client/cli/output/output.h"
 #include "client/cli/output/pair_command.h"
 #include "client/cli/output/pair_report.h"
-#include "client/cli/output/scenes.h"
-#include "client/cli/output/stream_report.h"
 #include "client/cli/output/stream_run.h"
-#include "client/cli/output/trajectory.h"
+#include "client/cli/source/imu_file.h"
 #include "client/cli/source/pairs.h"
 #include "features/status_macros.h"
 
@@ -29,9 +21,8 @@ namespace glint::cli {
 namespace {
 
 constexpr char kName[] = "localize";
-constexpr double kDegrees = 57.29577951308232;
 // Pairs count from 0.
-constexpr uint64_t kLoadId = uint64_t{1} << 62, kSaveId = kLoadId + 1;
+constexpr uint64_t kLoadId = uint64_t{1} << 62, kSaveId = kLoadId + 1, kImuId = kLoadId + 2;
 
 std::string Help(const Flags& flags) {
   return "Usage: glint localize --calibration PATH [OPTION]... LEFT RIGHT\n"
@@ -50,6 +41,8 @@ std::string Help(const Flags& flags) {
          "\nExamples\n"
          "  glint localize --calibration calib.txt image_0/ image_1/\n"
          "  glint localize --calibration mav0/ mav0/cam0/data/ mav0/cam1/data/\n"
+         "  glint localize --calibration mav0/ --imu mav0/imu0/ \\\n"
+         "      mav0/cam0/data/ mav0/cam1/data/\n"
          "  glint localize --calibration calib.txt --trajectory path.txt \\\n"
          "      --truth poses.txt --draw drive.avi image_0/ image_1/\n"
          "  glint localize --calibration TUM1.yaml --depth rgb/ depth/\n"
@@ -59,212 +52,48 @@ std::string Help(const Flags& flags) {
          "  glint localize --calibration stereo.yml --rate 30 --map office both.mp4\n";
 }
 
-const char* StatusName(client::LocationStatus status) {
-  static constexpr const char* kNames[kLocationStatusCount] = {"UNKNOWN", "INITIALIZING", "TRACKING", "COASTING",
-                                                               "LOST",    "RELOCALIZED",  "NEW_MAP"};
-  const auto index = static_cast<size_t>(status);
-  return kNames[index < static_cast<size_t>(kLocationStatusCount) ? index : 0];
-}
-
-double Milliseconds(const client::LocalizeAnswer& answer) {
-  return static_cast<double>(answer.timings.total_ns - answer.timings.queue_ns - answer.timings.order_ns) * 1e-6;
-}
-
-std::string Text(const client::LocalizeAnswer& answer) {
-  const client::Location& l = answer.location;
-  const auto& p = l.pose.position;
-  return absl::StrFormat("%s at %.3f %.3f %.3f m%s, %d of %d matches agree, %.2f px, %d keyframes%s%s, %.1f ms",
-                         StatusName(l.status), p[0], p[1], p[2],
-                         l.map_id == 0 ? "" : absl::StrCat(" of map ", l.map_id), l.inliers, l.matches,
-                         l.reprojection_error, answer.map_keyframes, l.is_keyframe ? " (a new one)" : "",
-                         l.loop_closed ? ", loop closed" : "", Milliseconds(answer));
-}
-
-std::string Row(const std::string& name, double seconds, const client::LocalizeAnswer& answer) {
-  const client::Location& l = answer.location;
-  std::string row;
-  AppendCsvField(name, &row);
-  absl::StrAppendFormat(&row, ",%.9f,%s", seconds, StatusName(l.status));
-  constexpr double kPlus = 0;  // makes 0 of -0
-  for (const double v : l.pose.position) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
-  for (const double v : l.pose.rotation) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
-  absl::StrAppendFormat(&row, ",%d,%d,%d,%.6g,%d,%d,%d,%d,%.3f,%d\n", l.keypoints, l.matches, l.inliers,
-                        l.reprojection_error, l.is_keyframe, l.loop_closed, answer.map_keyframes, answer.map_points,
-                        Milliseconds(answer), l.map_id);
-  return row;
-}
-
-// Where answers go. Thread-compatible; errors are about an output, and final.
-class LocalizeReport {
- public:
-  // With flags.truth, `truth` is what it has. References must outlive the report.
-  static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, const Trajectory& truth,
-                                                              double rate, LiveView* live) {
-    GLINT_ASSIGN_OR_RETURN(auto opened, StreamReport::Open(flags.Report(kName, kLocalizeCsvHeader, rate)));
-    auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, truth, std::move(opened), live));
-    if (!flags.trajectory.empty()) {
-      GLINT_ASSIGN_OR_RETURN(auto file, OutputFile::Open(flags.trajectory));
-      report->trajectory_ = std::make_unique<OutputFile>(std::move(file));
-    }
-    return report;
-  }
-
-  absl::Status Add(const PicturePair& pair, double seconds, bool side_by_side, const client::LocalizeAnswer& answer) {
-    const std::string& name = pair.first->name;
-    const bool located = answer.status.ok() && client::IsLocated(answer.location.status);
-    path_.push_back({seconds, answer.location.pose, pair.number, located, answer.location.map_id});
-    absl::Status status;
-    if (!answer.status.ok()) {
-      Fail(name, answer.status);
-      return status;
-    }
-    ++pairs_;
-    if (!located) ++not_located_[StatusName(answer.location.status)];
-    refused_ += answer.location.is_keyframe && answer.location.map_full ? 1 : 0;
-    last_ = answer;
-    for (const Warning& warning : answer.location.warnings) {
-      if (!warned_.insert(warning.kind).second) continue;  // most come with every pair
-      report_->Complain(absl::StrCat(name, ": warning: ", warning.text));
-    }
-    report_->ShowLive(pairs_, "pairs", [&answer] { return Text(answer); });
-    trace_.Add(answer.location);
-    if (live_view_->wanted()) live_view_->Show(PathScene(pair, answer, trace_, Text(answer)));
-    if (status.ok() && flags_.format == AnswerFormat::kTable) {
-      status = report_->Write(absl::StrCat(name, ": ", Text(answer), "\n"));
-    }
-    if (status.ok() && flags_.format == AnswerFormat::kCsv) status = report_->Write(Row(name, seconds, answer));
-    if (!status.ok() || !report_->draws()) return status;
-    drawing_.Add(answer.location);
-    cv::Mat canvas = pair.first->Canvas();
-    if (canvas.empty()) return absl::OkStatus();
-    if (side_by_side) canvas = canvas.colRange(0, canvas.cols / 2);
-    return report_->Draw(name, drawing_.Draw(canvas));
-  }
-  void Fail(const std::string& what, const absl::Status& status) { report_->AddFailed(what, status); }
-
-  // The exit status. `unread`: pictures that could not be read.
-  int Close(absl::Status status, int64_t unread) {
-    if (status.ok() && flags_.format == AnswerFormat::kTable && pairs_ > 0) status = report_->Write(Summary());
-    status = report_->Flush(status);
-    LeaveOutOtherMaps();
-    if (trajectory_ != nullptr) status.Update(WriteTrajectory());
-    if (!not_located_.empty()) report_->Complain(absl::StrCat(pairs_, " pairs, ", Located(), WithoutPose()));
-    int printed = kOk;
-    if (status.ok() && !Interrupted() && !flags_.truth.empty()) printed = Compare();
-    return printed == kOk ? report_->ExitStatus(status, unread) : printed;
-  }
-
- private:
-  LocalizeReport(const LocalizeFlags& flags, const Trajectory& truth, std::unique_ptr<StreamReport> report,
-                 LiveView* live)
-      : flags_(flags), truth_(truth), live_view_(live), report_(std::move(report)), lines_(flags.trajectory_format) {}
-
-  // A path is of one world.
-  void LeaveOutOtherMaps() {
-    const int map_id = MainMap(path_);
-    int64_t others = 0;
-    for (TimedPose& at : path_) {
-      if (!at.located || at.map_id == map_id) continue;
-      at.located = false;
-      ++others;
-    }
-    if (others == 0) return;
-    report_->Complain(absl::StrCat("warning: the camera was lost, and ", others, " pairs are in other maps than map ",
-                                   map_id, ": they are left out of --trajectory and --truth"));
-  }
-
-  absl::Status WriteTrajectory() {
-    absl::Status status;
-    for (const TimedPose& at : path_) status.Update(trajectory_->Write(lines_.Add(at)));
-    status.Update(trajectory_->Close());
-    return status;
-  }
-
-  // Of the pairs that were answered: "20 located, 31 not (3 COASTING, 28 LOST)".
-  std::string Located() const {
-    int64_t others = 0;
-    for (const auto& [name, count] : not_located_) others += count;
-    std::string text = absl::StrCat(pairs_ - others, " located");
-    if (others == 0) return text;
-    const auto count_first = [](std::string* out, const auto& of) { absl::StrAppend(out, of.second, " ", of.first); };
-    return absl::StrCat(text, ", ", others, " not (", absl::StrJoin(not_located_, ", ", count_first), ")");
-  }
-
-  // What --trajectory has of pairs that were not located.
-  std::string WithoutPose() const {
-    if (flags_.trajectory.empty()) return "";
-    const bool lines = flags_.trajectory_format == TrajectoryFormat::kKitti;
-    return absl::StrCat(lines ? ", which are lines of nan in " : ", which are left out of ", flags_.trajectory);
-  }
-
-  std::string Summary() const {
-    const client::Location& l = last_.location;
-    std::string text = absl::StrFormat("%d pairs, %s; map: %d keyframes, %d points", pairs_, Located(),
-                                       last_.map_keyframes, last_.map_points);
-    if (refused_ > 0) absl::StrAppend(&text, " (full: had no room for ", refused_, " more keyframes)");
-    if (!flags_.depth) {
-      absl::StrAppendFormat(&text, "; rig: %.4f %.4f %.4f degrees, +-%.4f %.4f %.4f", kDegrees * l.rig_rotation[0],
-                            kDegrees * l.rig_rotation[1], kDegrees * l.rig_rotation[2], kDegrees * l.rig_uncertainty[0],
-                            kDegrees * l.rig_uncertainty[1], kDegrees * l.rig_uncertainty[2]);
-    }
-    return text + "\n";
-  }
-
-  // kOk, or kCannotWrite. Poses that cannot be compared are a failure of --truth.
-  int Compare() {
-    const auto report = CompareWithTruth(path_, truth_);
-    if (!report.ok()) {
-      Fail("--truth", report.status());
-    } else if (flags_.format == AnswerFormat::kCsv && flags_.output.empty()) {
-      std::fputs(report->c_str(), stderr);
-    } else {
-      return Print(kName, *report);
-    }
-    return kOk;
-  }
-
-  const LocalizeFlags& flags_;
-  const Trajectory& truth_;
-  LiveView* const live_view_;
-  PathTrace trace_;
-  const std::unique_ptr<StreamReport> report_;
-  std::unique_ptr<OutputFile> trajectory_;
-  TrajectoryLines lines_;  // of it
-  PathPicture drawing_;
-  std::vector<TimedPose> path_;                 // of all pairs, with those that are not located
-  std::map<std::string, int64_t> not_located_;  // answered pairs, by their status
-  client::LocalizeAnswer last_;
-  std::set<WarningKind> warned_;
-  int64_t pairs_ = 0;    // that were answered
-  int64_t refused_ = 0;  // keyframes, by a full map
+// Of one drive.
+struct Drive {
+  PairSource* source;
+  const LocalizeFlags& flags;
+  const StreamRun<client::LocalizeStream>& stream;
+  ImuFeed imu;
 };
 
+absl::Status Send(Drive* drive, uint64_t id, const PicturePair& pair) {
+  const client::ImageInput left = pair.first->input();
+  const client::ImageInput right = pair.second != nullptr ? pair.second->input() : client::ImageInput();
+  const auto& stream = drive->stream;
+  const bool depth = drive->flags.depth;
+  if (drive->flags.relocalize) {
+    return depth ? stream->RelocalizeDepth(id, left, right) : stream->Relocalize(id, left, right);
+  }
+  const int64_t time_ns = absl::ToInt64Nanoseconds(drive->flags.TimeOf(pair));
+  const std::vector<client::ImuReadings>& readings = drive->imu.Until(time_ns);
+  for (size_t i = 0; i + 1 < readings.size(); ++i) GLINT_RETURN_IF_ERROR(stream->WriteImu(kImuId, readings[i]));
+  return depth ? stream->WriteDepth(id, left, right, time_ns, {}, readings.back())
+               : stream->Write(id, left, right, time_ns, {}, {}, readings.back());
+}
+
 // A pair that cannot be read is left out, but for its time.
-SentPairs SendAll(PairSource* source, const LocalizeFlags& flags, const StreamRun<client::LocalizeStream>& stream,
-                  WaitingPairs* waiting, const LiveView& live) {
+SentPairs SendAll(Drive drive, WaitingPairs* waiting, const LiveView& live) {
   SentPairs sent;
+  PairSource* const source = drive.source;
   if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
-  const uint64_t end = static_cast<uint64_t>(flags.max_frames.value_or(INT32_MAX));
+  const uint64_t end = static_cast<uint64_t>(drive.flags.max_frames.value_or(INT32_MAX));
   for (uint64_t id = 0; id < end && sent.stream.ok() && !Interrupted(); ++id) {
     live.WaitWhilePaused();
     PicturePair pair;
-    const absl::Status next = source->Next(&pair);
+    absl::Status next = source->Next(&pair);
     if (absl::IsOutOfRange(next)) break;
+    if (next.ok()) next = drive.flags.CheckTimes(pair);
     if (!next.ok()) {
       Complain(kName, next.message());
       ++sent.unread;
       continue;
     }
     waiting->Push(pair);
-    const client::ImageInput left = pair.first->input();
-    const client::ImageInput right = pair.second != nullptr ? pair.second->input() : client::ImageInput();
-    const int64_t time_ns = absl::ToInt64Nanoseconds(flags.TimeOf(pair));
-    if (flags.relocalize) {
-      sent.stream = flags.depth ? stream->RelocalizeDepth(id, left, right) : stream->Relocalize(id, left, right);
-    } else {
-      sent.stream =
-          flags.depth ? stream->WriteDepth(id, left, right, time_ns) : stream->Write(id, left, right, time_ns);
-    }
+    sent.stream = Send(&drive, id, pair);
   }
   if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
   return sent;
@@ -285,6 +114,13 @@ int RunLocalize(const std::vector<std::string>& arguments) {
     if (!read.ok()) return SourceError(kName, read.status());
     truth = *std::move(read);
   }
+  if (const absl::Status times = localize_flags.ReadTimes(); !times.ok()) return SourceError(kName, times);
+  std::optional<ImuRecording> recording;
+  if (localize_flags.imu.given()) {
+    auto read = localize_flags.imu.Read();
+    if (!read.ok()) return SourceError(kName, read.status());
+    recording = *std::move(read);
+  }
   if (localize_flags.depth && command.names().size() != 2)
     return UsageError(kName, "option '--depth': needs LEFT and DEPTH");
   auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
@@ -295,6 +131,15 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   std::vector<std::string> notes;
   auto options = localize_flags.Options(*image, &notes);
   if (!options.ok()) return UsageError(kName, options.status().message());
+  ImuFeed imu;
+  if (recording.has_value()) {
+    PicturePair first;
+    if (const absl::Status peeked = source->Peek(&first); !peeked.ok()) return SourceError(kName, peeked);
+    const absl::Status time = ImuFlags::CheckTime(localize_flags.KnownTimeOf(first), *recording);
+    if (!time.ok()) return UsageError(kName, time.message());
+    notes.push_back(absl::StrCat("imu: ", recording->Text()));
+    imu = ImuFeed(*std::move(recording), options->imu->imu_time_minus_camera_time_ns);
+  }
   for (const std::string& note : notes) Complain(kName, note);
   if (const absl::Status s = command.SetMasks(&*options); !s.ok()) return UsageError(kName, s.message());
 
@@ -321,6 +166,10 @@ int RunLocalize(const std::vector<std::string>& arguments) {
         if (answer.frame_id == kLoadId) run->Cancel();
         return;
       }
+      if (answer.frame_id == kImuId) {
+        if (!answer.status.ok()) (*report)->Fail("--imu", answer.status);
+        return;
+      }
       const PicturePair pair = waiting.Pop();
       const double seconds = absl::ToDoubleSeconds(localize_flags.TimeOf(pair));
       run.Take([&] { return (*report)->Add(pair, seconds, side_by_side, answer); });
@@ -329,7 +178,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);
   SentPairs sent;
   if (!localize_flags.map.empty()) sent.stream = run->LoadMap(kLoadId, localize_flags.map);
-  if (sent.stream.ok()) sent = SendAll(&*source, localize_flags, run, &waiting, *live);
+  if (sent.stream.ok()) sent = SendAll({&*source, localize_flags, run, std::move(imu)}, &waiting, *live);
   if (sent.stream.ok() && !localize_flags.map.empty() && !localize_flags.relocalize) {
     sent.stream = run->SaveMap(kSaveId, localize_flags.map);
   }

@@ -1,5 +1,6 @@
 #include "client/cli/localize/localize_flags.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -9,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "client/cli/localize/inertial_report.h"
 #include "client/cli/output/live_view.h"
+#include "client/cli/source/imu_file.h"
 #include "client/cli/source/text_file.h"
 #include "features/status_macros.h"
 
@@ -70,15 +73,20 @@ void LocalizeFlags::AddTo(Flags* flags) {
       "rate", "HZ",
       "Pairs a second (default: the times of a video's frames, or those that the names of pictures are; else 10).",
       &rate_);
+  flags->String("times", "FILE",
+                "When pairs were taken: line n is pair n, and begins with its time, as data.csv and times.txt of EuRoC "
+                "and KITTI have them, in seconds, milli-, micro- or nanoseconds.",
+                &times_path_);
   flags->String("map", "NAME",
                 "Go on in this map of the server, if it is there, and save it at the end (the server needs "
                 "--map-directory).",
                 &map);
   flags->Bool("relocalize", "Find each pair in --map on its own, and change nothing.", &relocalize);
+  imu.AddTo(flags);
   flags->Section("Output");
   AddFormatTo(flags,
               absl::StrCat("table (the default): a line for each pair. csv: the same for programs, with the header ",
-                           kLocalizeCsvHeader, ". none: nothing."));
+                           kLocalizeCsvHeader, " (with --imu also ", kInertialCsvColumns + 1, "). none: nothing."));
   flags->String("trajectory", "FILE", "Write the poses of the pairs that were located.", &trajectory);
   flags->Choice("trajectory-format", {{"tum", TrajectoryFormat::kTum}, {"kitti", TrajectoryFormat::kKitti}},
                 "tum (the default): seconds x y z qx qy qz qw. kitti: the 12 numbers of [R t], where line n is pair n: "
@@ -114,8 +122,29 @@ absl::Status LocalizeFlags::Validate() const {
       if (value.has_value()) return absl::InvalidArgumentError(absl::StrCat("option '", name, "': needs --depth"));
     }
   }
+  if (rate_.has_value() && !times_path_.empty()) return absl::InvalidArgumentError("option '--times': not with --rate");
+  GLINT_RETURN_IF_ERROR(imu.Validate());
+  if (relocalize && imu.given()) return absl::InvalidArgumentError("option '--imu': not with --relocalize");
   if (relocalize && map.empty()) return absl::InvalidArgumentError("option '--relocalize': needs --map");
   return absl::OkStatus();
+}
+
+absl::Status LocalizeFlags::ReadTimes() {
+  if (times_path_.empty()) return absl::OkStatus();
+  GLINT_ASSIGN_OR_RETURN(times_, cli::ReadTimes(times_path_));
+  return absl::OkStatus();
+}
+
+std::optional<absl::Duration> LocalizeFlags::KnownTimeOf(const PicturePair& pair) const {
+  if (!times_.empty()) return absl::Nanoseconds(times_[std::min(static_cast<size_t>(pair.number), times_.size() - 1)]);
+  if (rate_.has_value()) return absl::Seconds(1.0 / *rate_ * static_cast<double>(pair.number));
+  return pair.first->time;
+}
+
+absl::Status LocalizeFlags::CheckTimes(const PicturePair& pair) const {
+  if (times_.empty() || static_cast<size_t>(pair.number) < times_.size()) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat(times_path_, ": has ", times_.size(), " times, and ", pair.first->name,
+                                            " is pair ", pair.number + 1));
 }
 
 absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options(const Shape& image,
@@ -127,6 +156,9 @@ absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options(const Shape
   options.rig = std::move(cameras.rig);
   options.raw_camera = std::move(cameras.raw_camera);
   *notes = std::move(cameras.notes);
+  if (imu.given()) {
+    GLINT_ASSIGN_OR_RETURN(options.imu, imu.Sensor(cameras.imu));
+  }
   options.mode = mode_;
   options.in_flight = in_flight.value_or(options.in_flight);
   if (depth) {

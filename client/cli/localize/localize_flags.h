@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/base/flags.h"
+#include "client/cli/localize/imu_flags.h"
 #include "client/cli/output/stream_report.h"
 #include "client/cli/output/trajectory.h"
 #include "client/cli/source/calibration.h"
@@ -24,6 +25,7 @@ inline constexpr char kLocalizeCsvHeader[] =
 
 struct LocalizeFlags : AnswerFlags {
   CalibrationFlags calibration;
+  ImuFlags imu;
   std::string map;
   bool relocalize = false;
   bool depth = false;  // the second picture has depths
@@ -33,15 +35,19 @@ struct LocalizeFlags : AnswerFlags {
 
   void AddTo(Flags* flags);
   absl::Status Validate() const;
+  // Reads --times, if it is given. Errors of cli::ReadTimes().
+  absl::Status ReadTimes();
   // What the server is asked for, but for the detector, and what people should know of it. `image`: size of each image.
-  // Errors of CalibrationFlags::Read(), and about --calibration-refine.
+  // Errors of CalibrationFlags::Read() and ImuFlags::Sensor(), and about --calibration-refine.
   absl::StatusOr<client::LocalizeStreamOptions> Options(const Shape& image, std::vector<std::string>* notes) const;
-  // By --rate and the pair's number if it is given, else the left picture's own, else by kDefaultPairRate.
+  // By --times, or by --rate and the pair's number, else the left picture's own, else by kDefaultPairRate.
   absl::Duration TimeOf(const PicturePair& pair) const {
-    const bool own = pair.first->time.has_value() && !rate_.has_value();
-    const double period = 1.0 / rate_.value_or(kDefaultPairRate);
-    return own ? *pair.first->time : absl::Seconds(period * static_cast<double>(pair.number));
+    return KnownTimeOf(pair).value_or(absl::Seconds(static_cast<double>(pair.number) / kDefaultPairRate));
   }
+  // Nothing: only kDefaultPairRate is left.
+  std::optional<absl::Duration> KnownTimeOf(const PicturePair& pair) const;
+  // OUT_OF_RANGE: --times ends before.
+  absl::Status CheckTimes(const PicturePair& pair) const;
 
  private:
   static constexpr float kDefaultPairRate = 10;  // KITTI's
@@ -49,7 +55,9 @@ struct LocalizeFlags : AnswerFlags {
   static constexpr double kDefaultUnit = 0.001, kDefaultBaseline = 0.08;  // metres
 
   std::optional<float> rate_;
-  std::string depth_camera_;  // of the calibration; empty: depths are registered
+  std::string times_path_;
+  std::vector<int64_t> times_;  // of pairs by their numbers, nanoseconds; empty: no --times
+  std::string depth_camera_;    // of the calibration; empty: depths are registered
   std::optional<double> unit_, nearest_, farthest_, baseline_;
   std::string refine_;
   client::LocalizeMode mode_ = client::LocalizeMode::kReproducible;

@@ -61,7 +61,7 @@ struct MatchFlags {
     GLINT_RETURN_IF_ERROR(CheckOption("next", next, 1, 1000));
     GLINT_RETURN_IF_ERROR(CheckOption("max-octave-difference", max_octave_difference, 0, kMaxLevels - 1));
     GLINT_RETURN_IF_ERROR(CheckOption("tolerance", tolerance, 0.0f, 1000.0f));
-    return absl::OkStatus();
+    return camera.Validate();
   }
   client::MatchSettings Settings(const DetectorOptions& detector) const {
     client::MatchSettings s;

@@ -29,8 +29,16 @@ double RoundLength(double length) {
   return power;
 }
 
+PlaceFromAbove FromAbove(const client::Location& found) {
+  const auto& p = found.pose.position;
+  if (found.inertial.has_value() && found.inertial->level) return {-p[1], p[0], true};
+  return {p[0], p[2], false};
+}
+
 void PathPicture::Add(const client::Location& found) {
-  steps_.push_back({found.pose.position[0], found.pose.position[2], found.status, found.is_keyframe});
+  const PlaceFromAbove at = FromAbove(found);
+  if (!steps_.empty() && steps_.back().at.level != at.level) steps_.clear();
+  steps_.push_back({at, found.status, found.is_keyframe});
 }
 
 cv::Mat PathPicture::Draw(const cv::Mat& picture) const {
@@ -38,19 +46,19 @@ cv::Mat PathPicture::Draw(const cv::Mat& picture) const {
   cv::Mat all(side, picture.cols + side, CV_8UC3, cv::Scalar(32, 32, 32));
   picture.copyTo(all(cv::Rect(0, 0, picture.cols, picture.rows)));
   if (steps_.empty()) return all;
-  double low_x = steps_[0].x, high_x = low_x, low_z = steps_[0].z, high_z = low_z;
+  double low_x = steps_[0].at.right, high_x = low_x, low_z = steps_[0].at.ahead, high_z = low_z;
   for (const Step& step : steps_) {
-    low_x = std::min(low_x, step.x);
-    high_x = std::max(high_x, step.x);
-    low_z = std::min(low_z, step.z);
-    high_z = std::max(high_z, step.z);
+    low_x = std::min(low_x, step.at.right);
+    high_x = std::max(high_x, step.at.right);
+    low_z = std::min(low_z, step.at.ahead);
+    high_z = std::max(high_z, step.at.ahead);
   }
   const double extent = std::max({high_x - low_x, high_z - low_z, kLeastExtent});
   const double scale = (side - 2 * kMargin) / extent;
   cv::Mat map = all(cv::Rect(picture.cols, 0, side, side));
   const auto at = [&](const Step& step) {
-    return cv::Point(cvRound(side / 2.0 + (step.x - (low_x + high_x) / 2) * scale),
-                     cvRound(side / 2.0 - (step.z - (low_z + high_z) / 2) * scale));
+    return cv::Point(cvRound(side / 2.0 + (step.at.right - (low_x + high_x) / 2) * scale),
+                     cvRound(side / 2.0 - (step.at.ahead - (low_z + high_z) / 2) * scale));
   };
   for (size_t i = 0; i < steps_.size(); ++i) {
     const cv::Scalar colour = ColourOf(steps_[i].status);

@@ -12,18 +12,26 @@ namespace glint::cli {
 // 1, 2 or 5 times a power of ten, at most `length`: for bars of a scale.
 double RoundLength(double length);
 
+// Where a camera is from above, metres: with x to the right and z ahead of a map's first camera, or, in a level world
+// (Inertial::level), with its -y to the right and its x ahead.
+struct PlaceFromAbove {
+  double right = 0, ahead = 0;
+  bool level = false;  // places in a level world and others say nothing of each other
+};
+PlaceFromAbove FromAbove(const client::Location& found);
+
 // Thread-compatible.
 class PathPicture {
  public:
   void Add(const client::Location& found);
-  // The picture, 8-bit BGR, with the path so far beside it, seen from above, with z up and x to the right: green where
+  // The picture, 8-bit BGR, with the path so far (in a level world since that) beside it, from above: green where
   // the camera was located, orange where it coasted, red where it had no pose; keyframes as dots. The scale fits the
   // path, with a bar of its length.
   cv::Mat Draw(const cv::Mat& picture) const;
 
  private:
   struct Step {
-    double x, z;
+    PlaceFromAbove at;
     client::LocationStatus status;
     bool keyframe;
   };

@@ -1,13 +1,16 @@
 #include "client/cli/output/scenes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "client/cli/output/draw_path.h"
 
 namespace glint::cli {
 namespace {
@@ -162,9 +165,11 @@ view::Scene StereoScene(const PicturePair& pair, const client::StereoAnswer& ans
 }
 
 void PathTrace::Add(const Location& found) {
+  const PlaceFromAbove at = FromAbove(found);
+  if (std::exchange(level_, at.level) != at.level) steps_.clear();
   view::Step step;
-  step.x = static_cast<float>(found.pose.position[0]);
-  step.z = static_cast<float>(found.pose.position[2]);
+  step.x = static_cast<float>(at.right);
+  step.z = static_cast<float>(at.ahead);
   step.keyframe = found.is_keyframe;
   step.state = client::IsLocated(found.status)                     ? view::Step::kLocated
                : found.status == client::LocationStatus::kCoasting ? view::Step::kUncertain
@@ -187,6 +192,13 @@ view::Scene PathScene(const PicturePair& pair, const client::LocalizeAnswer& ans
   scene.text = text;
   scene.picture = [pair] { return EncodeLeft(pair); };
   scene.path = path.steps();
+  if (const auto& imu = answer.location.inertial; imu.has_value()) {
+    const bool is_ready = imu->status == client::InertialStatus::kReady;
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    const std::array<double, 3> none = {kNone, kNone, kNone};
+    scene.strips = {{"gyroscope bias, rad/s", is_ready ? imu->gyroscope_bias : none},
+                    {"accelerometer bias, m/s^2", is_ready ? imu->accelerometer_bias : none}};
+  }
   scene.stages = StagesOf(answer.timings, answer.round_trip, {{"locate", answer.timings.locate_ns}});
   return scene;
 }

@@ -30,7 +30,8 @@ view::Scene TrackScene(const std::vector<Picture>& pictures, const client::Track
 // The left picture with a dot at each match, coloured by its disparity.
 view::Scene StereoScene(const PicturePair& pair, const client::StereoAnswer& answer);
 
-// The path so far, in bounded memory: of a long one every second step is left out, again and again. Thread-compatible.
+// The path so far (in a level world since that: FromAbove()), in bounded memory: of a long one every second step is
+// left out, again and again. Thread-compatible.
 class PathTrace {
  public:
   void Add(const Location& found);
@@ -40,6 +41,7 @@ class PathTrace {
 
  private:
   std::vector<view::Step> steps_;
+  bool level_ = false;
 };
 
 // The left picture, and the path from above.

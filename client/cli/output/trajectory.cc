@@ -126,13 +126,14 @@ std::string RangesOf(const std::vector<TimedPose>& path, const Trajectory& truth
 
 }  // namespace
 
-int MainMap(const std::vector<TimedPose>& path) {
-  std::map<int, int64_t> counts{{0, 0}};
+World MainWorld(const std::vector<TimedPose>& path) {
+  std::map<std::pair<int, bool>, int64_t> counts{{{0, false}, 0}};
   for (const TimedPose& at : path) {
-    if (at.located) ++counts[at.map_id];
+    if (at.located) ++counts[{at.map_id, at.level}];
   }
   const auto is_less = [](const auto& a, const auto& b) { return a.second < b.second; };
-  return std::max_element(counts.begin(), counts.end(), is_less)->first;
+  const auto& [map_id, level] = std::max_element(counts.begin(), counts.end(), is_less)->first;
+  return {map_id, level};
 }
 
 std::string TrajectoryLines::Add(const TimedPose& at) {

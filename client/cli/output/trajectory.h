@@ -19,10 +19,16 @@ struct TimedPose {
   int64_t number = 0;   // of the pair in its drive, from 0 on
   bool located = true;  // else `pose` is none: what the pair shows was not found, or it has no answer
   int map_id = 0;       // that `pose` is in
+  bool level = false;   // Inertial::level: of another world than the poses of the same map before
 };
 
-// The map that most of the located pairs are in, of several the lowest id.
-int MainMap(const std::vector<TimedPose>& path);
+// What poses must have in common to be compared.
+struct World {
+  int map_id = 0;
+  bool level = false;
+};
+// The world that most of the located pairs are in; of several the lowest map's, not level.
+World MainWorld(const std::vector<TimedPose>& path);
 
 enum class TrajectoryFormat { kTum, kKitti };
 

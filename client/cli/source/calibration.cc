@@ -57,6 +57,25 @@ std::string Assumed(const Calibration& calibration, const std::string& what, con
                          camera.image.height, what, may_be_rectified ? " (--rectified, if that was done already)" : "");
 }
 
+// In the axes of the first camera, or of its rectified images; what a file does not say stays 0, the server's default.
+std::optional<client::InertialSensor> ImuOf(const Rig& rig, bool rectified) {
+  if (!rig.imu.has_value()) return std::nullopt;
+  const RigCamera& left = rig.cameras[0];
+  client::InertialSensor imu;
+  imu.camera_from_imu = left.rig_from_camera.Inverse() * rig.imu->rig_from_imu;
+  if (rectified && left.rectified_from_camera.has_value()) {
+    imu.camera_from_imu = RigidTransform{*left.rectified_from_camera} * imu.camera_from_imu;
+  }
+  imu.gyroscope_noise_density = rig.imu->gyroscope_noise_density;
+  imu.gyroscope_random_walk = rig.imu->gyroscope_random_walk;
+  imu.accelerometer_noise_density = rig.imu->accelerometer_noise_density;
+  imu.accelerometer_random_walk = rig.imu->accelerometer_random_walk;
+  constexpr double kLongest = 1e9;  // seconds; the server refuses less
+  const double seconds = std::clamp(rig.imu->imu_time_minus_camera_time, -kLongest, kLongest);
+  imu.imu_time_minus_camera_time_ns = std::llround(seconds * 1e9);
+  return imu;
+}
+
 absl::Status AddWarnings(const Calibration& calibration, const Shape& image, std::vector<std::string>* notes) {
   GLINT_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, calibration::WarningsOf(calibration, image));
   for (const std::string& warning : warnings) notes->push_back("warning: " + warning);
@@ -123,6 +142,7 @@ absl::StatusOr<PairCameras> CalibrationFlags::Read(const Shape& image) const {
     return absl::InvalidArgumentError(
         absl::StrCat("option '--rectified': ", paths_, " has no projections of rectified images"));
   }
+  cameras.imu = ImuOf(rig, rectified);
   if (rectified) {
     cameras.camera = RectifiedCamera(rig, image, /*of_one=*/false);
   } else {
@@ -168,6 +188,7 @@ absl::StatusOr<PairCameras> CalibrationFlags::ReadWithDepth(const Shape& image, 
   GLINT_RETURN_IF_ERROR(AddWarnings(calibration, image, &cameras.notes));
   raw.camera = found[0].camera;
   if (raw.camera.image.width == 0) raw.camera.image = image;
+  cameras.imu = ImuOf(calibration.rig, /*rectified=*/false);
   cameras.depth_unit = calibration.depth_unit;
   cameras.nominal_baseline = calibration.depth_baseline;
   const bool has_lens = raw.camera.model != CameraModel::kPinhole;

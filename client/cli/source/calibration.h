@@ -19,6 +19,7 @@ struct PairCameras {
   std::optional<client::StereoRig> rig;  // of raw images, in place of `camera`
   std::optional<client::RgbdCamera> raw_camera;        // of raw images with depths, likewise
   std::optional<double> depth_unit, nominal_baseline;  // metres, as files of cameras with depth say them
+  std::optional<client::InertialSensor> imu;           // if the files have one; of the left camera that is chosen above
   std::vector<std::string> notes;                      // what was assumed, and warnings
 
   // Of `camera`: pixels, and metres.

@@ -8,6 +8,7 @@
 #include "client/cli/output/live_view.h"
 #include "client/cli/output/report.h"
 #include "client/cli/output/scenes.h"
+#include "client/cli/source/camera_flags.h"
 #include "client/cli/source/jpeg_flags.h"
 #include "client/cli/source/raw_source.h"
 #include "client/cli/source/shared_frames.h"
@@ -101,6 +102,7 @@ std::string Help(const Flags& flags) {
          "  glint stream --server inproc video.mp4 --draw annotated.avi\n"
          "  glint stream --server camera-box:50051 0 --format json | jq .count\n"
          "  glint stream rtsp://camera/stream --format json --output features.jsonl\n"
+         "  glint stream --calibration camchain.yaml --format csv video.mp4\n"
          "  v4l2-ctl ... --stream-to=- | glint stream --pixel-format yuyv --size 640x480 -\n"
          "  glint stream 'frames/*.png' --loop --max-frames 10000 --in-flight 16\n";
 }
@@ -112,8 +114,10 @@ struct Outcome {
   int64_t unread = 0;
 };
 
-Outcome StreamAll(const client::Client& client, client::StreamOptions options, Source* source, const StreamFlags& flags,
-                  absl::Duration patience, Report* report, LiveView* live) {
+// `first`: what was taken of the source already.
+Outcome StreamAll(const client::Client& client, client::StreamOptions options, Source* source,
+                  std::optional<Picture> first, const StreamFlags& flags, absl::Duration patience, Report* report,
+                  LiveView* live) {
   Outcome outcome;
   Waiting<Picture> waiting;
   SharedFrames shared_frames(&client, options.in_flight);
@@ -144,7 +148,8 @@ Outcome StreamAll(const client::Client& client, client::StreamOptions options, S
       continue;
     }
     Picture picture;
-    absl::Status next = source->Next(&picture);
+    absl::Status next = first.has_value() ? absl::OkStatus() : source->Next(&picture);
+    if (first.has_value()) picture = *std::exchange(first, std::nullopt);
     if (next.ok() && flags.send == SendFormat::kJpeg) next = ToJpeg(flags.jpeg.Quality(), &picture);
     if (next.ok()) {
       any = true;
@@ -173,6 +178,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   StreamFlags stream_flags;
   RawFlags raw_flags;
   VideoOptions video;
+  CameraFlags camera_flags;
   ReportFlags report_flags(Format::kNone);
   Flags flags;
   connection_flags.AddTo(&flags);
@@ -181,6 +187,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   stream_flags.AddTo(&flags);
   raw_flags.AddTo(&flags);
   video.AddTo(&flags);
+  camera_flags.AddTo(&flags, kRayRows);
   report_flags.AddTo(&flags);
 
   const auto operands = flags.Parse(arguments);
@@ -188,7 +195,8 @@ int RunStream(const std::vector<std::string>& arguments) {
   if (flags.help_wanted()) return Print(kName, Help(flags));
   if (operands->size() != 1) return UsageError(kName, operands->empty() ? "no SOURCE given" : "more than one SOURCE");
   const bool retries = video.retry_time() > absl::ZeroDuration();
-  for (const absl::Status& status : {connection_flags.Validate(), video.Validate(), stream_flags.Validate(retries)}) {
+  for (const absl::Status& status :
+       {connection_flags.Validate(), video.Validate(), stream_flags.Validate(retries), camera_flags.Validate()}) {
     if (!status.ok()) return UsageError(kName, status.message());
   }
   const auto detector = detector_flags.Options();
@@ -204,18 +212,29 @@ int RunStream(const std::vector<std::string>& arguments) {
                                           : OpenSource(operands->front(), stream_flags.send, video);
   if (!source.ok()) return SourceError(kName, source.status());
 
+  std::optional<Picture> first;  // for the camera's size
+  std::optional<Camera> camera;
+  if (camera_flags.given()) {
+    const absl::Status next = (*source)->Next(&first.emplace());
+    if (!next.ok()) return SourceError(kName, next);
+    const auto read = camera_flags.ReadFor(*first, kName);
+    if (!read.ok()) return UsageError(kName, read.status().message());
+    camera = *read;
+  }
+
   auto live = LiveView::Open(kName, stream_flags.view, absl::StrCat(operands->front(), " on ", connection_flags.server),
                              &*detector);
   if (!live.ok()) return UsageError(kName, live.status().message());
   const auto connection = Connection::Open(connection_flags);
   if (!connection.ok()) return CallError(kName, connection.status());
   const auto report = Report::Open(kName, report_flags, detector->descriptor != Descriptor::kNone,
-                                   stream_flags.Total((*source)->count()), (*source)->rate());
+                                   stream_flags.Total((*source)->count()), (*source)->rate(), camera_flags.given());
   if (!report.ok()) return OutputError(kName, report.status());
 
   client::StreamOptions options;
   options.detector = *detector;
   options.region = detector_flags.region;
+  options.camera = camera;
   options.mask = *mask;
   options.gray_range = detector_flags.gray_range();
   const bool drops = stream_flags.policy != client::OverloadPolicy::kBlock;
@@ -224,8 +243,8 @@ int RunStream(const std::vector<std::string>& arguments) {
   options.max_age = absl::Milliseconds(stream_flags.max_age.value_or(0));
   options.traceparent = connection_flags.traceparent;
   options.timeout = connection_flags.timeout_or(absl::InfiniteDuration());
-  const Outcome outcome =
-      StreamAll(connection->client(), options, source->get(), stream_flags, video.retry_time(), report->get(), &*live);
+  const Outcome outcome = StreamAll(connection->client(), options, source->get(), std::move(first), stream_flags,
+                                    video.retry_time(), report->get(), &*live);
   (*report)->AddUnread(outcome.unread);
   const int status = (*report)->Close(outcome.output);
   return outcome.output.ok() && !outcome.stream.ok() ? CallError(kName, outcome.stream) : status;

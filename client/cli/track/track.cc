@@ -277,7 +277,8 @@ int RunTrack(const std::vector<std::string>& arguments) {
     return UsageError(kName, "more than one SOURCE; --cameras makes each a camera's");
   }
   if (names->size() > kMaxCameras) return UsageError(kName, absl::StrCat("more than ", kMaxCameras, " cameras"));
-  for (const absl::Status& status : {connection_flags.Validate(), video.Validate(), track_flags.Validate()}) {
+  for (const absl::Status& status :
+       {connection_flags.Validate(), video.Validate(), track_flags.Validate(), camera_flags.Validate()}) {
     if (!status.ok()) return UsageError(kName, status.message());
   }
   const auto detector = detector_flags.Options();

@@ -8,10 +8,12 @@ const PATH_MARGIN = 24;     // pixels
 const OCTAVES = ['#3cdc50', '#96e63c', '#dce628', '#ffb41e', '#ff7828', '#ff3c3c', '#fa3c96', '#d246e6'];
 const STAGES = ['#6c8ebf', '#8d6cbf', '#bf6c9d', '#bf7f6c', '#e0b040', '#7fbf6c', '#6cbfb2', '#8a949c', '#d0d4d8'];
 const STEPS = ['#3cdc50', '#ffb41e', '#ff3c3c'];  // located, uncertain, lost
+const AXES = ['#ff7828', '#3cdc50', '#6cb4ff'];  // x, y, z of a strip
 const RAMP = Array.from({length: 256}, (_, i) => `hsl(${240 * (1 - i / 255)} 90% 55%)`);
 
 const element = (id) => document.getElementById(id);
 const history = [];         // of the chart: lists of [stage, nanoseconds]
+const strips = new Map();   // of their names: {box, canvas, caption, rows}
 let socket = null;
 let state = {title: '', notice: '', paused: false};
 let connection = 'Connecting to glint…';
@@ -223,6 +225,39 @@ function drawChart(stages) {
   }));
 }
 
+function makeStrip(name) {
+  const strip = {box: document.createElement('div'), caption: document.createElement('span'),
+                 canvas: document.createElement('canvas'), rows: []};
+  [strip.canvas.width, strip.canvas.height] = [360, 100];
+  strip.box.append(strip.caption, strip.canvas);
+  element('strips').append(strip.box);
+  strips.set(name, strip);
+  return strip;
+}
+
+// A line for each axis, around 0 in the middle; the largest value fills the height.
+function drawStrips(given) {
+  show('strips', given.length > 0);
+  for (const [name, ...values] of given) {
+    const {canvas, caption, rows} = strips.get(name) || makeStrip(name);
+    rows.push(values);
+    if (rows.length > CHART_FRAMES) rows.shift();
+    caption.textContent = `${name}: ${values.map((v) => v === null ? 'not known' : v.toPrecision(3)).join(', ')}`;
+    const context = canvas.getContext('2d');
+    const [middle, width] = [canvas.height / 2, canvas.width / CHART_FRAMES];
+    const scale = 0.9 * middle / Math.max(1e-9, ...rows.flat().map((v) => Math.abs(v)));
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.fillStyle = '#5a6168';
+    context.fillRect(0, middle, canvas.width, 1);
+    AXES.forEach((color, axis) => {
+      context.fillStyle = color;
+      rows.forEach((row, i) => {
+        if (row[axis] !== null) context.fillRect(i * width, middle - row[axis] * scale - 1, Math.ceil(width), 2);
+      });
+    });
+  }
+}
+
 async function drawScene(scene) {
   try {
     await drawPicture(scene);
@@ -230,6 +265,7 @@ async function drawScene(scene) {
     scene.text = `${scene.name}: the browser cannot decode this picture`;
   }
   drawPath(scene.path);
+  drawStrips(scene.strips);
   drawChart(scene.stages);
   element('figures').textContent = `${scene.name}: ${scene.text}`;
   show('scale', scene.scale.length > 0);

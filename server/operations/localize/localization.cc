@@ -37,6 +37,19 @@ LocationStatus ToTerm(slam::TrackingStatus status) {
   return LocationStatus::kLost;
 }
 
+InertialStatus ToTerm(slam::InertialStatus status) {
+  switch (status) {
+    case slam::InertialStatus::kNone:
+    case slam::InertialStatus::kInitializing:
+      return InertialStatus::kInitializing;
+    case slam::InertialStatus::kReady:
+      return InertialStatus::kReady;
+    case slam::InertialStatus::kLeftOut:
+      return InertialStatus::kLeftOut;
+  }
+  return InertialStatus::kInitializing;
+}
+
 CameraPose ToValues(const slam::Pose& pose) {
   const Eigen::Quaterniond& q = pose.rotation;
   const double sign = q.w() < 0 ? -1 : 1;
@@ -46,13 +59,31 @@ CameraPose ToValues(const slam::Pose& pose) {
 
 std::array<double, 3> ToValues(const Eigen::Vector3d& v) { return {v.x(), v.y(), v.z()}; }
 
+// But for the readings.
+Inertial ToInertial(const slam::InertialReport& report) {
+  Inertial inertial;
+  inertial.status = ToTerm(report.status);
+  inertial.level = report.is_level;
+  inertial.velocity = ToValues(report.motion.velocity);
+  inertial.gyroscope_bias = ToValues(report.motion.bias.gyroscope);
+  inertial.accelerometer_bias = ToValues(report.motion.bias.accelerometer);
+  inertial.velocity_sigma = report.velocity_sigma;
+  inertial.gyroscope_bias_sigma = report.gyroscope_bias_sigma;
+  inertial.accelerometer_bias_sigma = report.accelerometer_bias_sigma;
+  inertial.rotation_innovation = report.rotation_innovation;
+  inertial.position_innovation = report.position_innovation;
+  inertial.blind_seconds = report.blind_seconds;
+  return inertial;
+}
+
 Location ToLocation(slam::LocalizerResult&& result) {
   Location location;
   location.status = ToTerm(result.status);
   location.map_id = result.map_id;
   location.pose = ToValues(result.world_from_camera);
+  const bool is_continued = location.status == LocationStatus::kCoasting && !result.covariance.isZero(0);
   location.has_covariance =
-      location.status == LocationStatus::kTracking || location.status == LocationStatus::kRelocalized;
+      location.status == LocationStatus::kTracking || location.status == LocationStatus::kRelocalized || is_continued;
   size_t at = 0;
   for (int row = 0; row < 6; ++row) {
     for (int column = row; column < 6; ++column) location.covariance[at++] = result.covariance(row, column);
@@ -70,6 +101,7 @@ Location ToLocation(slam::LocalizerResult&& result) {
   location.calibration = {c.stereo,           c.stereo_share, c.median_vertical_disparity, c.vertical_disparity_spread,
                           c.median_disparity, c.speed};
   location.map_full = result.map_full;
+  if (result.inertial.status != slam::InertialStatus::kNone) location.inertial = ToInertial(result.inertial);
   return location;
 }
 
@@ -118,8 +150,26 @@ absl::Status Localization::Answer(slam::LocalizerResult&& result, Location* loca
   times->match_ns = front_end_.match_ns();
   times->locate_ns = result.track_ns;
   times->adjust_ns = result.adjust_ns;
+  const slam::ImuCounts counts = result.inertial.counts;
   *location = ToLocation(std::move(result));
+  if (location->inertial.has_value()) location->inertial->readings = ToReceived(counts);
   return absl::OkStatus();
+}
+
+absl::Status Localization::AddImu(const slam::ImuReadings& readings, int64_t lost) {
+  lost_readings_ += lost;
+  return localizer_->AddImu(readings);
+}
+
+ImuReceived Localization::ToReceived(const slam::ImuCounts& counts) const {
+  return {counts.received + lost_readings_,
+          counts.late,
+          counts.duplicate,
+          counts.unsorted,
+          counts.missing,
+          counts.saturated,
+          counts.frozen,
+          counts.dropped + lost_readings_};
 }
 
 absl::Status Localization::Load(const std::string& path) {

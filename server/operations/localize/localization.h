@@ -19,6 +19,8 @@
 #include "server/schedule/frame_job.h"
 #include "slam/front_end/lane_front_end.h"
 #include "slam/geometry/stereo_camera.h"
+#include "slam/inertial/imu.h"
+#include "slam/inertial/imu_buffer.h"
 #include "slam/localizer.h"
 
 namespace glint {
@@ -28,8 +30,10 @@ struct LocalizationOptions {
   slam::StereoCamera camera;                           // of rectified images
   std::shared_ptr<const Rectification> rectification;  // of raw images, whose camera that is; or null
   std::optional<DepthSensor> depth;  // of an RGB-D camera; then odometry.refine_rig is off and camera.rig_rotation 0
-  slam::LocalizerOptions localizer;  // keyframes and points above its ranges, or what max_map_bytes holds, are cut
-  int64_t max_map_bytes = 0;         // of memory
+  // Its odometry.imu is of the camera above. Keyframes and points above its ranges, or what max_map_bytes holds, are
+  // cut.
+  slam::LocalizerOptions localizer;
+  int64_t max_map_bytes = 0;  // of memory
 };
 
 struct MapSize {
@@ -59,6 +63,12 @@ class Localization {
   // Finds a pair in the map; changes nothing. FAILED_PRECONDITION: there is no map. Errors of the lane.
   absl::Status Relocalize(Lane* lane, const CameraView& view, Location* location, FrameTimes* times);
 
+  // Readings of the inertial sensor in the options, those up to a pair's time before it; and how many more there was no
+  // room for. INVALID_ARGUMENT: there is none there, or a value is not finite.
+  absl::Status AddImu(const slam::ImuReadings& readings, int64_t lost);
+  // Of all AddImu().
+  ImuReceived imu_received() const { return ToReceived(localizer_->imu_counts()); }
+
   // FAILED_PRECONDITION: there is no map yet. RESOURCE_EXHAUSTED, INTERNAL: errors of AtomicFile.
   absl::Status Save(const std::string& path) const { return localizer_->SaveMap(path); }
   // NOT_FOUND; INVALID_ARGUMENT: no map, damaged, or of another camera or detector. Then nothing has changed.
@@ -72,11 +82,13 @@ class Localization {
   explicit Localization(const LocalizationOptions& options)
       : front_end_(options.detector), max_map_bytes_(options.max_map_bytes) {}
   absl::Status Answer(slam::LocalizerResult&& result, Location* location, FrameTimes* times) const;
+  ImuReceived ToReceived(const slam::ImuCounts& counts) const;
 
   slam::LaneFrontEnd front_end_;
   std::unique_ptr<slam::Localizer> localizer_;
   const int64_t max_map_bytes_;
   int64_t keyframes_ = 0, points_ = 0;  // of the map, by its last result
+  int64_t lost_readings_ = 0;
 };
 
 }  // namespace glint

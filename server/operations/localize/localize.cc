@@ -7,6 +7,8 @@
 #include "absl/types/span.h"
 #include "features/error.h"
 #include "features/status_macros.h"
+#include "server/base/allocations.h"
+#include "server/operations/localize/imu_inbox.h"
 #include "server/operations/localize/localize_convert.h"
 #include "server/operations/localize/localize_metrics.h"
 #include "server/operations/localize/localize_parser.h"
@@ -49,7 +51,9 @@ class LocalizeState final : public StreamState {
         rectification_(options.rectification),
         masks_(masks, region),
         streams_(streams),
-        metrics_(metrics) {}
+        metrics_(metrics) {
+    if (options.localizer.odometry.imu.has_value()) imu_.emplace();
+  }
   ~LocalizeState() override {
     streams_->metrics.MapLeft(map_size_);
     streams_->metrics.StreamsAre(--streams_->count);
@@ -65,11 +69,22 @@ class LocalizeState final : public StreamState {
   absl::Status Parse(const Message& message, FrameJob* job) override {
     const WireLocalizeStreamRequest& request = PayloadOf(job)->request;
     LocalizeTask& task = PayloadOf(job)->task;
+    task.turn = ++turn_;
+    if (job->is_edit && request.has_imu) {
+      task.kind = LocalizeTask::Kind::kImu;
+      task.message = message.pieces;
+      return ReceiveImu("readings", request, message.pieces);
+    }
     if (job->is_edit) {
       job->pixels = kPixelsOfLocation;
       return ParseMapRequest(message.pieces, streams_->maps, &task);
     }
-    absl::Status status = Locate(request, message, &task, job);
+    absl::Status status;
+    if (request.has_imu) {
+      status = ReceiveImu("imu", request, message.pieces);
+      if (status.ok()) imu_->Keep(task.turn);
+    }
+    status.Update(Locate(request, message, &task, job));
     CountImagePair(request.pair, message, metrics_);
     if (request.has_depth && !request.pair.has_right) CountImage(request.depth, message, 1, metrics_);
     return status;
@@ -77,14 +92,25 @@ class LocalizeState final : public StreamState {
 
   absl::Status Run(const LaneContext& context, FrameJob* job) override {
     LocalizeTask& task = PayloadOf(job)->task;
+    GLINT_RETURN_IF_ERROR(TakeImu(task.turn));
     GLINT_RETURN_IF_ERROR(RunLocalize(context, &streams_->maps, localization_.get(), &task, job));
     streams_->metrics.Located(task, map_size_);
     map_size_ = task.size;
     return absl::OkStatus();
   }
 
-  // Maps are large, so a lane has to do it.
-  bool Edit(FrameJob*) override { return false; }
+  // Maps are large, so a lane has to do what is about them.
+  bool Edit(FrameJob* job) override {
+    LocalizeTask& task = PayloadOf(job)->task;
+    if (task.kind != LocalizeTask::Kind::kImu) return false;
+    job->status = ReceiveImu("readings", PayloadOf(job)->request, task.message);  // as Parse() did
+    if (!job->status.ok()) return true;
+    imu_->Keep(task.turn);
+    job->status = TakeImu(task.turn);
+    task.received = received_;
+    task.size = map_size_;
+    return true;
+  }
 
   grpc::Slice Reply(const FrameJob& job) override { return SerializeLocalizeReply(job.id, PayloadOf(&job)->task); }
   void Answered(const FrameJob& job) override { streams_->metrics.Answered(job.times); }
@@ -97,6 +123,23 @@ class LocalizeState final : public StreamState {
     return raw->rgbd()->depth_camera.value_or(raw->rgbd()->camera).image;
   }
   static LocalizePayload* PayloadOf(const FrameJob* job) { return static_cast<LocalizePayload*>(job->payload); }
+
+  // INVALID_ARGUMENT: errors of ImuInbox, and readings of a stream without an inertial sensor.
+  absl::Status ReceiveImu(absl::string_view field, const WireLocalizeStreamRequest& request, decode::Pieces message) {
+    if (imu_.has_value()) return imu_->Receive(field, request.imu, message);
+    return ContradictionError("imu", "is given, but the stream's options say nothing of an inertial sensor");
+  }
+
+  // The localization takes what came up to this turn.
+  absl::Status TakeImu(int64_t turn) {
+    if (!imu_.has_value()) return absl::OkStatus();
+    const FramePathPause pause;
+    int64_t lost = 0;
+    while (imu_->Take(turn, &readings_, &lost)) GLINT_RETURN_IF_ERROR(localization_->AddImu(readings_, lost));
+    const ImuReceived before = std::exchange(received_, localization_->imu_received());
+    streams_->metrics.Received(before, received_);
+    return absl::OkStatus();
+  }
 
   // INVALID_ARGUMENT: it has depths, and the stream's camera has none, or the other way round.
   absl::Status Locate(const WireLocalizeStreamRequest& request, const Message& message, LocalizeTask* task,
@@ -136,7 +179,11 @@ class LocalizeState final : public StreamState {
   const Shape depth_shape_;
   const std::shared_ptr<const Rectification> rectification_;
   const PairMasks masks_;
-  MapSize map_size_;  // as metrics have it
+  int64_t turn_ = 0;             // of the last message
+  std::optional<ImuInbox> imu_;  // of a stream with an inertial sensor
+  slam::ImuReadings readings_;   // that have been taken
+  ImuReceived received_;         // as metrics have it
+  MapSize map_size_;             // likewise
   LocalizeStreams* const streams_;
   Metrics* const metrics_;
 };
@@ -158,7 +205,7 @@ class LocalizeOperation final : public Operation {
     images[1].field = v1::LocalizeStreamOptions::kRightMaskFieldNumber;
     GLINT_ASSIGN_OR_RETURN(const auto request,
                            ParseOptionsAndImages<v1::LocalizeStreamRequest>(
-                               first.pieces, v1::LocalizeStreamRequest::kLoadMapFieldNumber, absl::MakeSpan(images)));
+                               first.pieces, v1::LocalizeStreamRequest::kAddImuFieldNumber, absl::MakeSpan(images)));
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(request.options(), options()));
     GLINT_ASSIGN_OR_RETURN(const LocalizationOptions localization,
                            FromProto(request.options(), options(), rectifications()));

@@ -11,6 +11,7 @@
 #include "features/error.h"
 #include "features/server_error.h"
 #include "features/status_macros.h"
+#include "server/wire/camera.h"
 
 namespace glint {
 namespace {
@@ -138,6 +139,34 @@ absl::Status SetRefinement(v1::RigRefinement refinement, bool has_depth, Localiz
   return absl::OkStatus();
 }
 
+// Of the camera that raw images become, if there is a rectification.
+absl::StatusOr<slam::ImuModel> ImuFromProto(const v1::InertialSensor& proto, const Rectification* rectification) {
+  if (!proto.has_camera_from_imu()) {
+    return ContradictionError("imu.camera_from_imu", "missing: readings say nothing without calibration");
+  }
+  GLINT_ASSIGN_OR_RETURN(RigidTransform camera_from_imu, FromProto("imu.camera_from_imu", proto.camera_from_imu()));
+  if (rectification != nullptr) {
+    const RigidTransform rectified_from_left = {rectification->rectified().rectified_from_left, {0, 0, 0}};
+    camera_from_imu = rectified_from_left * camera_from_imu;
+  }
+  slam::ImuModel model;
+  model.camera_from_imu = {Eigen::Quaterniond(camera_from_imu.rotation).normalized(), camera_from_imu.translation};
+  const auto set = [](double value, double* to) {
+    if (value != 0) *to = value;
+  };
+  set(proto.gyroscope_noise_density(), &model.gyroscope_noise_density);
+  set(proto.gyroscope_random_walk(), &model.gyroscope_random_walk);
+  set(proto.accelerometer_noise_density(), &model.accelerometer_noise_density);
+  set(proto.accelerometer_random_walk(), &model.accelerometer_random_walk);
+  set(proto.noise_inflation(), &model.noise_inflation);
+  set(proto.gravity(), &model.gravity);
+  model.imu_time_minus_camera_time_ns = proto.imu_time_minus_camera_time_ns();
+  model.gyroscope_range = proto.gyroscope_range();
+  model.accelerometer_range = proto.accelerometer_range();
+  GLINT_RETURN_IF_ERROR(slam::ValidateImuModel(model));
+  return model;
+}
+
 absl::StatusOr<slam::LocalizerMode> ModeFromProto(v1::LocalizeMode mode) {
   switch (mode) {
     case v1::LOCALIZE_MODE_UNSPECIFIED:
@@ -177,6 +206,9 @@ absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& p
     options.depth = DepthSensor{proto.depth().unit(), proto.depth().nearest(), proto.depth().farthest()};
   }
   GLINT_ASSIGN_OR_RETURN(options.localizer.mode, ModeFromProto(proto.mode()));
+  if (proto.has_imu()) {
+    GLINT_ASSIGN_OR_RETURN(options.localizer.odometry.imu, ImuFromProto(proto.imu(), options.rectification.get()));
+  }
   options.localizer.max_keyframes = server.max_map_keyframes;
   options.localizer.max_points = server.max_map_points;
   options.max_map_bytes = server.max_map_bytes;

@@ -1,6 +1,7 @@
 #include "server/operations/localize/localize_reply.h"
 
 #include <array>
+#include <cmath>
 
 #include "glint/v1/localization.pb.h"
 #include "server/base/allocations.h"
@@ -26,6 +27,40 @@ void ToProto(const std::array<double, 3>& rotation, v1::Rotation* proto) {
   proto->set_x(rotation[0]);
   proto->set_y(rotation[1]);
   proto->set_z(rotation[2]);
+}
+
+void ToProto(const std::array<double, 3>& vector, v1::Vector* proto) {
+  proto->set_x(vector[0]);
+  proto->set_y(vector[1]);
+  proto->set_z(vector[2]);
+}
+
+void ToProto(const ImuReceived& received, v1::ImuReceived* proto) {
+  proto->set_received(received.received);
+  proto->set_late(received.late);
+  proto->set_duplicate(received.duplicate);
+  proto->set_unsorted(received.unsorted);
+  proto->set_missing(received.missing);
+  proto->set_saturated(received.saturated);
+  proto->set_frozen(received.frozen);
+  proto->set_dropped(received.dropped);
+}
+
+void ToProto(const Inertial& inertial, v1::Inertial* proto) {
+  proto->set_status(static_cast<v1::InertialStatus>(inertial.status));
+  proto->set_level(inertial.level);
+  if (inertial.status == InertialStatus::kReady) {
+    ToProto(inertial.velocity, proto->mutable_velocity());
+    ToProto(inertial.gyroscope_bias, proto->mutable_gyroscope_bias());
+    ToProto(inertial.accelerometer_bias, proto->mutable_accelerometer_bias());
+    proto->set_velocity_sigma(inertial.velocity_sigma);
+    proto->set_gyroscope_bias_sigma(inertial.gyroscope_bias_sigma);
+    proto->set_accelerometer_bias_sigma(inertial.accelerometer_bias_sigma);
+  }
+  proto->set_rotation_innovation(inertial.rotation_innovation);
+  proto->set_position_innovation(inertial.position_innovation);
+  proto->set_blind_ns(std::llround(1e9 * inertial.blind_seconds));
+  ToProto(inertial.readings, proto->mutable_readings());
 }
 
 void ToProto(const Location& location, v1::Location* proto) {
@@ -59,6 +94,7 @@ void ToProto(const Location& location, v1::Location* proto) {
   figures->set_speed(calibration.speed);
   proto->set_map_full(location.map_full);
   proto->set_map_id(location.map_id);
+  if (location.inertial.has_value()) ToProto(*location.inertial, proto->mutable_inertial());
 }
 
 void ToProto(const MapPart& part, v1::MapPart* proto) {
@@ -101,6 +137,9 @@ grpc::Slice SerializeLocalizeReply(uint64_t frame_id, const LocalizeTask& task) 
       break;
     case LocalizeTask::Kind::kLoad:
       response.mutable_loaded();
+      break;
+    case LocalizeTask::Kind::kImu:
+      ToProto(task.received, response.mutable_imu());
       break;
   }
   response.set_map_keyframes(static_cast<int32_t>(task.size.keyframes));

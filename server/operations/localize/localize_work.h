@@ -20,7 +20,7 @@ namespace glint {
 inline constexpr int64_t kPixelsOfLocation = 20'000'000;
 
 struct LocalizeTask {
-  enum class Kind { kTrack, kRelocalize, kRead, kSave, kLoad };
+  enum class Kind { kTrack, kRelocalize, kRead, kSave, kLoad, kImu };
   Kind kind = Kind::kTrack;
   ImageSource left;
   ImageSource right;                 // kNone: the left one has both images; or depths
@@ -31,12 +31,15 @@ struct LocalizeTask {
   const DetectorOptions* detector = nullptr;     // of the stream
   const Rectification* rectification = nullptr;  // of raw images; null: they are rectified
   int64_t time_ns = 0;                           // of capture
+  int64_t turn = 0;                              // of the message in the stream
+  decode::Pieces message;                        // of kImu
   MapPosition from;                              // of kRead
   std::string file;                              // of kSave and kLoad
 
   // What was found, in memory of the lane.
   const Location* location = nullptr;  // of a pair
   const MapPart* part = nullptr;       // of kRead
+  ImuReceived received;                // of kImu
   MapSize size;
 };
 

@@ -20,29 +20,14 @@ bool IsTrackMember(uint32_t tag) {
   return tag >= kTrackOptions && tag <= kAddPoints && (tag & 7) == static_cast<uint32_t>(WireType::kBytes);
 }
 
-// Reads a repeated field of numbers, packed or not: take() reads each. Returns their number.
-template <typename Take>
-size_t ReadRepeated(WireReader* in, uint32_t tag, Take take) {
-  size_t count = 0;
-  const auto one = [&] {
-    take();
-    ++count;
-  };
-  if ((tag & 7) == static_cast<uint32_t>(WireType::kBytes)) {
-    in->Packed(one);
-  } else {
-    one();
-  }
-  return count;
-}
-
 // Reads a glint.v1.TrackPrediction; null: only counts it. Returns the elements of its longest array, without the
 // homography.
 size_t ReadPrediction(WireReader* in, TrackPrediction* prediction) {
   constexpr auto kFloat = WireType::kFixed32;
   size_t homography = 0, ids = 0, x = 0, y = 0;
   const auto floats = [&](uint32_t tag, size_t* count, std::vector<float>* out) {
-    *count += ReadRepeated(in, tag, [&] {
+    in->Repeated(tag, [&] {
+      ++*count;
       const uint32_t bits = in->Fixed32();
       if (out == nullptr) return;
       float value;
@@ -63,7 +48,8 @@ size_t ReadPrediction(WireReader* in, TrackPrediction* prediction) {
         break;
       case BytesTag(3):
       case VarintTag(3):
-        ids += ReadRepeated(in, tag, [&] {
+        in->Repeated(tag, [&] {
+          ++ids;
           const uint64_t id = in->Varint();
           if (prediction != nullptr) prediction->ids.push_back(id);
         });

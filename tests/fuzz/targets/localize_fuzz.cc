@@ -71,6 +71,39 @@ void SetRig(Input* input, v1::LocalizeStreamOptions* options) {
   if ((which & 48) != 0) options->clear_camera();
 }
 
+void SetImu(Input* input, v1::InertialSensor* imu) {
+  const auto which = input->Number<uint8_t>();
+  v1::RigidTransform* const mounting = imu->mutable_camera_from_imu();
+  mounting->set_x(0.1);
+  if ((which & 1) != 0) mounting->set_y(Double(input, 0.1));
+  if ((which & 2) != 0) imu->set_gyroscope_noise_density(Double(input, 1e-3));
+  if ((which & 4) != 0) imu->set_gravity(Double(input, 9.81));
+  if ((which & 8) != 0) imu->set_imu_time_minus_camera_time_ns(input->Number<int32_t>());
+  if ((which & 16) != 0) imu->set_gyroscope_range(Double(input, 10));
+  if ((which & 32) != 0) imu->set_noise_inflation(Double(input, 2));
+  if ((which & 192) == 192) imu->clear_camera_from_imu();
+}
+
+// Of a camera at rest whose y points down, mostly, up to a time of the input, as pairs have.
+void SetReadings(Input* input, v1::ImuReadings* readings) {
+  const auto which = input->Number<uint8_t>();
+  const int count = which % 32;
+  int64_t time = input->Number<int16_t>() * int64_t{10'000'000};
+  if ((which & 96) == 96) time = input->Number<int64_t>();
+  for (int i = 0; i < count; ++i) {
+    readings->add_gyroscope_time_ns(time);
+    time = static_cast<int64_t>(static_cast<uint64_t>(time) + 1'000'000);
+    for (const double usual : {1e-3, -1e-3, 0.0}) readings->add_angular_velocity(usual * (i % 7));
+    for (const double usual : {0.0, -9.81, 1e-3}) readings->add_acceleration(usual * (1 + i % 5 * 1e-3));
+  }
+  if ((which & 128) == 0) return;
+  const auto odd = input->Number<uint8_t>();
+  if (count > 0) readings->set_angular_velocity(odd % (3 * count), Double(input, 1));
+  if (odd % 4 == 1) readings->add_acceleration(Double(input, 1));
+  if (odd % 4 == 2) readings->add_accelerometer_time_ns(input->Number<int64_t>());
+  if (odd % 4 == 3) readings->clear_angular_velocity();
+}
+
 void SetOptions(Input* input, v1::LocalizeStreamOptions* options) {
   const auto which = input->Number<uint16_t>();
   v1::DetectorOptions* const detector = options->mutable_detector();
@@ -94,7 +127,9 @@ void SetOptions(Input* input, v1::LocalizeStreamOptions* options) {
   }
   if ((which & 32) != 0) camera->mutable_rig_rotation()->set_y(Double(input, 0.001));
   options->set_refine_rig(static_cast<v1::RigRefinement>(which >> 6 & 3));
-  options->set_mode(static_cast<v1::LocalizeMode>(which >> 8 & 3));
+  const int mode = which >> 8 & 3;
+  if (mode == 3) SetImu(input, options->mutable_imu());
+  if (mode < 3) options->set_mode(static_cast<v1::LocalizeMode>(mode));
   options->set_overload_policy(static_cast<v1::OverloadPolicy>(which >> 10 & 7));
   if ((which & 1 << 13) != 0) options->set_max_in_flight(input->Number<uint8_t>() % 6);
   if ((which & 1 << 14) != 0) options->set_max_age_ns(input->Number<int32_t>());
@@ -175,6 +210,7 @@ void SetPair(Input* input, v1::LocalizePair* pair) {
   pair->set_frame_id(which);
   const auto time = input->Number<int16_t>();
   pair->set_time_ns(time % 16 == 15 ? input->Number<int64_t>() : time * int64_t{10'000'000});
+  if (which >= kPlaces * kForms) SetReadings(input, pair->mutable_imu());
   const auto width = static_cast<uint32_t>(StereoTexture::kShape.width);
   switch (which / kPlaces % kForms) {
     case kSideBySide:
@@ -220,11 +256,14 @@ std::string Message(int step, Input* input) {
     case kRelocalize:
       SetPair(input, request.mutable_relocalize());
       break;
-    case kGetMap:
+    case kGetMap: {
       request.mutable_get_map()->set_frame_id(1);
       request.mutable_get_map()->mutable_from()->set_keyframe(input->Number<uint8_t>());
-      if (input->Number<uint8_t>() % 2 == 0) request.mutable_get_map()->mutable_from()->set_point(~uint64_t{0});
+      const auto which = input->Number<uint8_t>();
+      if (which % 2 == 0) request.mutable_get_map()->mutable_from()->set_point(~uint64_t{0});
+      if (which % 8 == 7) SetReadings(input, request.mutable_add_imu()->mutable_readings());
       break;
+    }
     case kSaveMap:
       request.mutable_save_map()->set_name(Name(input));
       break;
@@ -245,11 +284,22 @@ void CheckLocation(const v1::Location& location) {
   FUZZ_CHECK(std::isfinite(pose.x()) && std::isfinite(pose.y()) && std::isfinite(pose.z()));
   const bool is_located =
       location.status() == v1::LOCATION_STATUS_TRACKING || location.status() == v1::LOCATION_STATUS_RELOCALIZED;
-  FUZZ_CHECK(location.covariance_size() == (is_located ? 21 : 0));
+  const bool may_be_continued = location.status() == v1::LOCATION_STATUS_COASTING && location.has_inertial();
+  FUZZ_CHECK(location.covariance_size() == (is_located ? 21 : 0) ||
+             (may_be_continued && location.covariance_size() == 21));
   FUZZ_CHECK(std::all_of(location.covariance().begin(), location.covariance().end(),
                          [](double v) { return std::isfinite(v); }));
   FUZZ_CHECK(location.inliers() <= location.matches() && location.matches() <= location.keypoints());
   FUZZ_CHECK(std::isfinite(location.reprojection_error()) && location.reprojection_error() >= 0);
+  const v1::Inertial& imu = location.inertial();
+  for (const v1::Vector& v : {imu.velocity(), imu.gyroscope_bias(), imu.accelerometer_bias()}) {
+    FUZZ_CHECK(std::isfinite(v.x()) && std::isfinite(v.y()) && std::isfinite(v.z()));
+  }
+  for (const double v : {imu.velocity_sigma(), imu.gyroscope_bias_sigma(), imu.accelerometer_bias_sigma(),
+                         imu.rotation_innovation(), imu.position_innovation(), static_cast<double>(imu.blind_ns())}) {
+    FUZZ_CHECK(std::isfinite(v) && v >= 0);
+  }
+  FUZZ_CHECK(location.has_inertial() == (imu.status() != v1::INERTIAL_STATUS_UNSPECIFIED));
   for (const v1::Warning& warning : location.warnings()) {
     FUZZ_CHECK(warning.kind() != v1::WARNING_KIND_UNSPECIFIED && std::isfinite(warning.figure()));
     FUZZ_CHECK(!warning.unit().empty() && !warning.text().empty());

@@ -1,0 +1,38 @@
+// What a stream with an inertial sensor is told of it.
+#ifndef GLINT_SLAM_INERTIAL_REPORT_H_
+#define GLINT_SLAM_INERTIAL_REPORT_H_
+
+#include <Eigen/Core>
+
+#include "slam/inertial/imu.h"
+#include "slam/inertial/imu_buffer.h"
+
+namespace glint::slam {
+
+enum class InertialStatus {
+  kNone,          // there is no sensor
+  kInitializing,  // gravity, velocity and biases are not known yet; poses are the images' alone
+  kReady,
+  kLeftOut,  // it contradicts the images, or sends nothing: a warning says how. Poses are the images' alone
+};
+
+struct InertialReport {
+  InertialStatus status = InertialStatus::kNone;
+  bool is_level = false;  // the world's z points up, against gravity
+  // While kReady, at the frame: the sensor's velocity in the world, its biases, and their standard deviations (of each,
+  // the largest axis).
+  ImuMotion motion;
+  double velocity_sigma = 0;
+  double gyroscope_bias_sigma = 0;
+  double accelerometer_bias_sigma = 0;
+  // Of a frame that images located while kReady: squared difference of the pose that the sensor predicted from the last
+  // frame, normalised by what both explain, per degree of freedom (3 each): about 1 or less where all is well.
+  double rotation_innovation = 0;
+  double position_innovation = 0;
+  double blind_seconds = 0;  // since images located a frame, 0 if they did this one
+  ImuCounts counts;
+};
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_INERTIAL_REPORT_H_

@@ -1,0 +1,292 @@
+// Localization with an inertial sensor as its clients see it: readings in pairs and in messages of their own, in any
+// order, of pairs that are dropped; bad ones; counts and metrics. What the sensor is worth is tests/slam's
+// matter: here answers are the library's, bit for bit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "slam/front_end/lane_front_end.h"
+#include "slam/localizer.h"
+#include "tests/server/harness.h"
+#include "tests/server/http_page.h"
+#include "tests/server/localize_client.h"
+#include "tests/server/localize_pairs.h"
+#include "tests/server/wall_messages.h"
+#include "tests/support/random.h"
+
+namespace glint::testing {
+namespace {
+
+using ::testing::SizeIs;
+
+constexpr Shape kShape = {320, 200};
+constexpr int kFeatures = 300;
+constexpr int64_t kStepNs = kFrameNs / 20;
+
+int64_t TimeOf(size_t pair) { return static_cast<int64_t>(pair + 1) * kFrameNs; }
+
+// The sensor's axes are ahead, left and up. It moves at a constant speed, and trembles a little.
+Eigen::Matrix3d CameraFromImu() { return (Eigen::Matrix3d() << 0, -1, 0, 0, 0, -1, 1, 0, 0).finished(); }
+
+slam::ImuReadings ReadingsBetween(int64_t after_ns, int64_t to_ns) {
+  slam::ImuReadings readings;
+  for (int64_t time = after_ns + kStepNs; time <= to_ns; time += kStepNs) {
+    const double wave = 1e-3 * std::sin(static_cast<double>(time / kStepNs));
+    readings.gyroscope.push_back({time, {wave, -wave, 0}});
+    readings.accelerometer.push_back({time, {0, wave, 9.81 - wave}});
+  }
+  return readings;
+}
+
+// Those up to the pair since the one before.
+slam::ImuReadings ReadingsOf(size_t pair) { return ReadingsBetween(TimeOf(pair) - kFrameNs, TimeOf(pair)); }
+
+void SetImu(const slam::ImuReadings& readings, v1::ImuReadings* proto) {
+  for (const slam::ImuReading& r : readings.gyroscope) {
+    proto->add_gyroscope_time_ns(r.time_ns);
+    for (const double v : r.value) proto->add_angular_velocity(v);
+  }
+  for (const slam::ImuReading& r : readings.accelerometer) {
+    proto->add_accelerometer_time_ns(r.time_ns);
+    for (const double v : r.value) proto->add_acceleration(v);
+  }
+}
+
+v1::LocalizeStreamRequest Batch(const slam::ImuReadings& readings, uint64_t frame_id = 0) {
+  v1::LocalizeStreamRequest request;
+  request.mutable_add_imu()->set_frame_id(frame_id);
+  SetImu(readings, request.mutable_add_imu()->mutable_readings());
+  return request;
+}
+
+v1::LocalizeStreamOptions Options() {
+  v1::LocalizeStreamOptions options = WallStreamOptions(kShape, kFeatures);
+  v1::RigidTransform* const mounting = options.mutable_imu()->mutable_camera_from_imu();
+  const Eigen::Matrix<double, 3, 3, Eigen::RowMajor> rotation = CameraFromImu();
+  mounting->mutable_rotation()->Add(rotation.data(), rotation.data() + rotation.size());
+  mounting->set_x(0.05);
+  return options;
+}
+
+// The library, which is told of the same pairs and readings.
+class Library {
+ public:
+  Library() : front_end_(Detector(), 1) {
+    slam::LocalizerOptions options;
+    options.odometry.imu.emplace();
+    options.odometry.imu->camera_from_imu = {Eigen::Quaterniond(CameraFromImu()), {0.05, 0, 0}};
+    auto localizer = slam::Localizer::Create(WallOptions(kShape, kFeatures).camera, options, &front_end_);
+    EXPECT_TRUE(localizer.ok()) << localizer.status();
+    localizer_ = *std::move(localizer);
+  }
+  void Add(const slam::ImuReadings& readings) { EXPECT_TRUE(localizer_->AddImu(readings).ok()); }
+  slam::LocalizerResult Track(const Pair& pair, size_t number) {
+    slam::LocalizerResult result;
+    const absl::Status status = localizer_->Track(pair.left, pair.right, {number, TimeOf(number)}, &result);
+    EXPECT_TRUE(status.ok()) << status;
+    return result;
+  }
+
+ private:
+  static DetectorOptions Detector() {
+    DetectorOptions detector = *PresetOptions("orb");
+    detector.max_features = kFeatures;
+    return detector;
+  }
+  slam::LaneFrontEnd front_end_;
+  std::unique_ptr<slam::Localizer> localizer_;
+};
+
+class LocalizingInertially : public ::testing::Test {
+ protected:
+  LocalizingInertially() {
+    ServerOptions options = TestOptions();
+    options.metrics_listen = "127.0.0.1:0";
+    options.lanes.lanes = 2;
+    server_ = std::make_unique<TestServer>(options);
+    client_ = std::make_unique<LocalizeClient>(server_->channel());
+  }
+  v1::LocalizeStreamRequest PairMessage(size_t pair) const {
+    v1::LocalizeStreamRequest request = Message(MakePair(pairs_[pair], TimeOf(pair)));
+    SetImu(ReadingsOf(pair), request.mutable_pair()->mutable_imu());
+    return request;
+  }
+  // What the library says after all readings up to the pair.
+  slam::LocalizerResult Expected(size_t pair) {
+    library_.Add(ReadingsOf(pair));
+    return library_.Track(pairs_[pair], pair);
+  }
+  double Metric(const std::string& name) { return Sample(Http((*server_)->metrics_address(), "GET /metrics"), name); }
+
+  std::vector<Pair> pairs_ = PairsAlongAWall(kShape, 40);
+  Library library_;
+  std::unique_ptr<TestServer> server_;
+  std::unique_ptr<LocalizeClient> client_;
+};
+
+// Without waiting for answers.
+TEST_F(LocalizingInertially, ReadingsOfPairsAreTakenInTheirTurn) {
+  const auto open = client_->Open(Options());
+  for (size_t i = 0; i < pairs_.size(); ++i) open->stream->Write(PairMessage(i));
+  v1::LocalizeStreamResponse response;
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    SCOPED_TRACE(i);
+    response = open->Read();
+    ExpectSame(Expected(i), response);
+    EXPECT_EQ(response.location().inertial().readings().received(), static_cast<int64_t>(i + 1) * 40);
+  }
+  EXPECT_EQ(response.location().inertial().status(), v1::INERTIAL_STATUS_READY);
+  EXPECT_TRUE(response.location().inertial().level());
+  const v1::Vector& velocity = response.location().inertial().velocity();
+  EXPECT_NEAR(std::hypot(velocity.x(), velocity.y(), velocity.z()), 1.6, 0.1);  // 0.16 m in 0.1 s
+  EXPECT_EQ(Metric("glint_imu_readings_total"), 40 * static_cast<double>(pairs_.size()));
+  EXPECT_EQ(Metric("glint_imu_faults_total{kind=\"late\"}"), 0);
+  EXPECT_GT(Metric("glint_inertial_pairs_total{status=\"ready\"}"), 0);
+  EXPECT_EQ(Metric("glint_inertial_pairs_total{status=\"ready\"}") +
+                Metric("glint_inertial_pairs_total{status=\"initializing\"}"),
+            static_cast<double>(pairs_.size()));
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+TEST_F(LocalizingInertially, ReadingsMayComeInMessagesAndInAnyOrder) {
+  Random random(3);
+  const auto shuffle = [&random](std::vector<slam::ImuReading>* readings) {
+    for (size_t i = readings->size(); i > 1; --i) {
+      std::swap((*readings)[i - 1], (*readings)[static_cast<size_t>(random.Uniform(0, static_cast<int>(i) - 1))]);
+    }
+  };
+  const auto open = client_->Open(Options());
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    SCOPED_TRACE(i);
+    slam::ImuReadings gyroscope = ReadingsOf(i), accelerometer;
+    accelerometer.accelerometer.swap(gyroscope.accelerometer);
+    shuffle(&gyroscope.gyroscope);
+    shuffle(&accelerometer.accelerometer);
+    const v1::LocalizeStreamResponse first = open->Ask(Batch(accelerometer, 77));
+    EXPECT_EQ(first.frame_id(), 77u);
+    EXPECT_EQ(first.imu().received(), static_cast<int64_t>(i) * 40 + 20);
+    const v1::LocalizeStreamResponse second = open->Ask(Batch(gyroscope));
+    EXPECT_EQ(second.imu().received(), static_cast<int64_t>(i + 1) * 40);
+    EXPECT_GT(second.imu().unsorted(), 0);
+    EXPECT_EQ(second.imu().late() + second.imu().duplicate() + second.imu().dropped(), 0);
+    v1::LocalizeStreamRequest pair = PairMessage(i);
+    pair.mutable_pair()->clear_imu();
+    const slam::LocalizerResult expected = Expected(i);
+    ExpectSame(expected, open->Ask(pair));
+    EXPECT_EQ(second.map_keyframes(), i == 0 ? 0 : expected.keyframes - (expected.is_keyframe ? 1 : 0));
+  }
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+// They are dropped before a lane begins them, or refused for their images.
+TEST_F(LocalizingInertially, ReadingsOfDroppedAndBadPairsAreTaken) {
+  const auto open = client_->Open(Options());
+  v1::LocalizeStreamResponse response;
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    SCOPED_TRACE(i);
+    v1::LocalizeStreamRequest pair = PairMessage(i);
+    if (i % 5 == 2) pair.mutable_pair()->set_max_age_ns(1);
+    if (i % 5 == 3) pair.mutable_pair()->clear_left();
+    response = open->Ask(pair);
+    if (i % 5 == 2) {
+      EXPECT_EQ(response.status().code(), grpc::DEADLINE_EXCEEDED);
+    } else if (i % 5 == 3) {
+      EXPECT_EQ(response.status().code(), grpc::INVALID_ARGUMENT);
+    }
+    library_.Add(ReadingsOf(i));
+    if (response.status().code() == grpc::OK) ExpectSame(library_.Track(pairs_[i], i), response);
+  }
+  EXPECT_EQ(response.location().inertial().readings().received(), static_cast<int64_t>(pairs_.size()) * 40);
+  EXPECT_EQ(response.location().inertial().readings().missing(), 0);
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+TEST_F(LocalizingInertially, ACameraThatSeesNothingCoastsWithACovariance) {
+  for (size_t i = 30; i < 36; ++i) {
+    pairs_[i].left = Image(kShape.width, kShape.height);
+    pairs_[i].right = Image(kShape.width, kShape.height);
+  }
+  const auto open = client_->Open(Options());
+  double last = 0;
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    SCOPED_TRACE(i);
+    const v1::LocalizeStreamResponse response = open->Ask(PairMessage(i));
+    ExpectSame(Expected(i), response);
+    if (i < 30 || i >= 36) continue;
+    EXPECT_EQ(response.location().status(), v1::LOCATION_STATUS_COASTING);
+    EXPECT_GT(response.location().inertial().blind_ns(), 0);
+    ASSERT_THAT(response.location().covariance(), SizeIs(21));
+    EXPECT_GT(response.location().covariance(20), last);  // of z
+    last = response.location().covariance(20);
+  }
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+TEST_F(LocalizingInertially, LateAndRepeatedReadingsAreCounted) {
+  const auto open = client_->Open(Options());
+  for (size_t i = 0; i < 3; ++i) open->Ask(PairMessage(i));
+  const slam::ImuReadings late = ReadingsOf(1), next = ReadingsOf(3);
+  EXPECT_EQ(open->Ask(Batch(late)).imu().late(), 40);
+  v1::ImuReceived counts = open->Ask(Batch(next)).imu();
+  EXPECT_EQ(counts.duplicate(), 0);
+  counts = open->Ask(Batch(next)).imu();
+  EXPECT_EQ(counts.received(), 240);
+  EXPECT_EQ(counts.late(), 40);
+  EXPECT_EQ(counts.duplicate(), 40);
+  EXPECT_EQ(open->Ask(Batch(ReadingsBetween(TimeOf(3) + 10 * kStepNs, TimeOf(4)))).imu().missing(), 20);
+  const v1::LocalizeStreamResponse nothing = open->Ask(Batch({}));
+  EXPECT_EQ(nothing.imu().received(), 260);
+  EXPECT_TRUE(nothing.has_imu());
+  EXPECT_EQ(Metric("glint_imu_readings_total"), 260);
+  EXPECT_EQ(Metric("glint_imu_faults_total{kind=\"late\"}"), 40);
+  EXPECT_EQ(Metric("glint_imu_faults_total{kind=\"duplicate\"}"), 40);
+  EXPECT_EQ(Metric("glint_imu_faults_total{kind=\"missing\"}"), 20);
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+// The rest of the message is left out, too, and the stream goes on as if it had not been.
+TEST_F(LocalizingInertially, BadReadingsAreRefused) {
+  const auto open = client_->Open(Options());
+  for (size_t i = 0; i < 3; ++i) {
+    v1::LocalizeStreamRequest bad = PairMessage(i);
+    bad.mutable_pair()->mutable_imu()->mutable_angular_velocity()->RemoveLast();
+    open->ExpectError(bad, grpc::INVALID_ARGUMENT,
+                      "imu.angular_velocity: 59 values are not three for each of 20 times");
+    bad = PairMessage(i);
+    bad.mutable_pair()->mutable_imu()->set_acceleration(7, std::numeric_limits<double>::quiet_NaN());
+    open->ExpectError(bad, grpc::INVALID_ARGUMENT, "imu.acceleration[7]: nan is not in -1");
+    bad = Batch(ReadingsOf(i));
+    bad.mutable_add_imu()->mutable_readings()->add_acceleration(1);
+    open->ExpectError(bad, grpc::INVALID_ARGUMENT, "readings.acceleration: 61 values are not three for each of 20");
+    bad = Batch(ReadingsOf(i));
+    bad.mutable_add_imu()->mutable_readings()->mutable_gyroscope_time_ns()->Resize(5000, 1);
+    open->ExpectError(bad, grpc::INVALID_ARGUMENT, "readings.gyroscope_time_ns: 5000 readings are more than 4096");
+    ExpectSame(Expected(i), open->Ask(PairMessage(i)));
+  }
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+TEST_F(LocalizingInertially, WithoutASensorThereAreNoReadings) {
+  v1::LocalizeStreamOptions options = Options();
+  options.clear_imu();
+  const auto open = client_->Open(options);
+  constexpr char kRefused[] = "imu: is given, but the stream's options say nothing of an inertial sensor";
+  open->ExpectError(PairMessage(0), grpc::INVALID_ARGUMENT, kRefused);
+  open->ExpectError(Batch(ReadingsOf(0)), grpc::INVALID_ARGUMENT, kRefused);
+  v1::LocalizeStreamRequest pair = PairMessage(0);
+  pair.mutable_pair()->clear_imu();
+  const v1::LocalizeStreamResponse response = open->Ask(pair);
+  EXPECT_EQ(response.location().status(), v1::LOCATION_STATUS_TRACKING);
+  EXPECT_FALSE(response.location().has_inertial());
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+}  // namespace
+}  // namespace glint::testing

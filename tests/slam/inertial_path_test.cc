@@ -1,0 +1,233 @@
+// A stereo camera with an inertial sensor along rendered paths, whose every pose, velocity and bias is known: darkness,
+// rest, noise, faults of the sensor.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "features/options.h"
+#include "gtest/gtest.h"
+#include "slam/front_end/lane_front_end.h"
+#include "slam/localizer.h"
+#include "tests/slam/inertial_figures.h"
+#include "tests/slam/rendered_drive.h"
+
+namespace glint::slam {
+namespace {
+
+const Eigen::Vector3d kUp = {0, -1, 0};  // of the rendered world, whose y points down
+constexpr double kDegrees = 57.29577951308232;
+
+// Through a room, 20 poses a second: up to 1.6 m/s, 1 m/s^2 and 0.9 rad/s.
+scene::Path Flight(double duration) {
+  scene::Path path;
+  for (int i = 0; i <= 20 * duration; ++i) {
+    const double t = i / 20.0;
+    const auto sine = [&](double amplitude, double period) { return amplitude * scene::SinDegrees(360 * t / period); };
+    path.push_back(
+        {t,
+         {scene::Rotation(sine(60, 11), sine(10, 4.3), sine(8, 5.7)), {sine(2.5, 13), sine(0.3, 3.7), sine(1.5, 8.5)}},
+         ""});
+  }
+  return path;
+}
+
+class InertialPathTest : public ::testing::Test {
+ protected:
+  InertialPathTest() {
+    options_.head = {{376, 240, 229, 187.5, 119.5}, 0.11, {}};
+    options_.sensor = {2, 0.2, 0};
+    options_.imu = scene::ImuOptions();
+    options_.imu->camera_from_imu = {scene::Rotation(90, 10, -85), {0.05, -0.03, -0.02}};
+    options_.imu->gyroscope_bias = {0.01, -0.02, 0.015};
+    options_.imu->accelerometer_bias = {0.05, -0.08, 0.03};
+  }
+
+  // A localizer beside others on the same pictures.
+  struct Run {
+    std::unique_ptr<LaneFrontEnd> front_end;
+    std::unique_ptr<Localizer> localizer;
+    DriveRecord record;
+  };
+  Run MakeRun(const std::optional<ImuModel>& imu, int threads = 2) {
+    Run run;
+    DetectorOptions detector = *PresetOptions("orb");
+    detector.max_features = 700;
+    run.front_end = std::make_unique<LaneFrontEnd>(detector, threads);
+    LocalizerOptions options;
+    options.odometry.imu = imu;
+    auto localizer = Localizer::Create(CameraOf(options_.head), options, run.front_end.get());
+    EXPECT_TRUE(localizer.ok()) << localizer.status();
+    run.localizer = *std::move(localizer);
+    return run;
+  }
+  // Without a sensor and with one that is known as it is, but for its faults.
+  void RunBoth(const scene::Path& path) {
+    RenderedDrive drive(path, options_);
+    vision_ = MakeRun(std::nullopt);
+    inertial_ = MakeRun(model_.has_value() ? *model_ : ImuModelOf(*options_.imu));
+    const absl::Status status = Track(&drive, {{vision_.localizer.get(), &vision_.record},
+                                               {inertial_.localizer.get(), &inertial_.record, /*with_imu=*/true}});
+    EXPECT_TRUE(status.ok()) << status;
+    PrintFigures(vision_.record, &inertial_.record, kUp);
+  }
+  InertialFigures Figures() const { return FiguresOf(inertial_.record, kUp); }
+  // At the end, with a warning.
+  bool IsLeftOut() const {
+    const LocalizerResult& last = inertial_.record.last;
+    return last.inertial.status != InertialStatus::kReady &&
+           std::any_of(last.warnings.begin(), last.warnings.end(), [](const Warning& w) {
+             return w.kind == WarningKind::kImuSamples || w.kind == WarningKind::kImuContradicts;
+           });
+  }
+  static int Count(const DriveRecord& record, TrackingStatus status) {
+    const auto found = record.statuses.find(status);
+    return found == record.statuses.end() ? 0 : found->second;
+  }
+
+  DriveOptions options_;
+  std::optional<ImuModel> model_;
+  Run vision_, inertial_;
+};
+
+TEST_F(InertialPathTest, TellsUpVelocityAndBiases) {
+  RunBoth(Flight(12));
+  const InertialFigures figures = Figures();
+  ASSERT_TRUE(figures.first_ready.has_value());
+  EXPECT_LT(*figures.first_ready, 5);
+  EXPECT_EQ(figures.left_out, 0);
+  EXPECT_LT(kDegrees * figures.largest_tilt, 1);
+  EXPECT_LT(figures.velocity_error, 0.05);
+  EXPECT_GT(*figures.velocities_within, 0.95);
+  EXPECT_LT(figures.gyroscope_error, 3 * std::sqrt(3.0) * figures.gyroscope_sigma);
+  EXPECT_LT(figures.gyroscope_error, 0.002);
+  EXPECT_LT(figures.accelerometer_error, 3 * std::sqrt(3.0) * figures.accelerometer_sigma);
+  EXPECT_EQ(inertial_.record.statuses.size(), 1u);  // all frames are tracked, as without
+  EXPECT_LT(figures.absolute, 1.2 * FiguresOf(vision_.record, kUp).absolute + 0.002);
+}
+
+// Two seconds of darkness in flight: without a sensor the camera begins another map after them; with one it goes on,
+// about where it is, and says how far off it may be.
+TEST_F(InertialPathTest, GoesOnThroughDarkness) {
+  options_.dark_spans = {{6, 7}, {9, 11}};
+  RunBoth(Flight(14));
+  EXPECT_GT(Count(vision_.record, TrackingStatus::kLost), 40);
+  EXPECT_EQ(Count(inertial_.record, TrackingStatus::kLost), 0);
+  EXPECT_GE(Count(inertial_.record, TrackingStatus::kCoasting), 60);
+  EXPECT_LE(Count(inertial_.record, TrackingStatus::kCoasting), 64);
+  const InertialFigures figures = Figures();
+  EXPECT_EQ(figures.maps, 1);
+  EXPECT_EQ(std::count_if(figures.blind.begin(), figures.blind.end(), [](const BlindSpan& s) { return s.is_dark; }), 2);
+  for (const BlindSpan& span : figures.blind) {
+    if (!span.is_dark) continue;
+    EXPECT_LT(span.error, 0.1 * span.seconds * span.seconds);
+    EXPECT_LT(kDegrees * span.turned, 0.5);
+    EXPECT_GT(span.sigmas, 0);
+    EXPECT_LT(span.sigmas, 3);
+    EXPECT_LE(span.until_tracking, 2);
+  }
+  EXPECT_LT(kDegrees * figures.largest_tilt, 1.5);
+}
+
+// What the sensor says is of no use, and is left out with a warning.
+TEST_F(InertialPathTest, FaultsCostNothing) {
+  for (const scene::ImuFault fault :
+       {scene::ImuFault::kDegrees, scene::ImuFault::kGravityUnits, scene::ImuFault::kAxes, scene::ImuFault::kSilent}) {
+    SCOPED_TRACE(static_cast<int>(fault));
+    options_.imu->fault = fault;
+    options_.imu->fault_from = fault == scene::ImuFault::kSilent ? 6 : 0;
+    RunBoth(Flight(12));
+    EXPECT_EQ(Count(inertial_.record, TrackingStatus::kTracking), 241);
+    EXPECT_LT(Figures().absolute, 1.2 * FiguresOf(vision_.record, kUp).absolute + 0.002);
+    EXPECT_TRUE(IsLeftOut());
+  }
+}
+
+// Until they are known to repeat, they mislead.
+TEST_F(InertialPathTest, ReadingsThatRepeatAreLeftOut) {
+  options_.imu->fault = scene::ImuFault::kFrozen;
+  options_.imu->fault_from = 6;
+  RunBoth(Flight(12));
+  EXPECT_GT(Count(inertial_.record, TrackingStatus::kTracking), 225);  // of 241
+  EXPECT_EQ(Count(inertial_.record, TrackingStatus::kLost), 0);
+  EXPECT_EQ(Figures().maps, 1);
+  EXPECT_LT(Figures().absolute, 0.15);
+  EXPECT_TRUE(IsLeftOut());
+}
+
+TEST_F(InertialPathTest, AnUntoldTimeOffsetIsNamed) {
+  model_ = ImuModelOf(*options_.imu);
+  options_.imu->offset = 0.04;
+  RunBoth(Flight(12));
+  EXPECT_EQ(Count(inertial_.record, TrackingStatus::kTracking), 241);
+  double told_ms = 0;  // at last
+  for (const LocalizerResult& result : inertial_.record.results) {
+    for (const Warning& w : result.warnings) {
+      if (w.kind == WarningKind::kImuContradicts && std::string(w.unit) == "ms") told_ms = w.figure;
+    }
+  }
+  EXPECT_NEAR(std::fabs(told_ms), 40, 20);
+}
+
+TEST_F(InertialPathTest, AToldTimeOffsetCostsNothing) {
+  options_.imu->offset = 0.04;
+  options_.dark_spans = {{7, 8}};
+  RunBoth(Flight(10));
+  const InertialFigures figures = Figures();
+  ASSERT_EQ(figures.blind.size(), 1u);
+  EXPECT_LT(figures.blind[0].error, 0.1);
+  EXPECT_LT(figures.blind[0].sigmas, 3);
+  EXPECT_EQ(figures.left_out, 0);
+}
+
+TEST_F(InertialPathTest, StandingStillStays) {
+  options_.sensor.gain = 0;
+  scene::Path path;
+  for (int i = 0; i < 160; ++i) path.push_back({i / 20.0, {scene::Rotation(15, 5, 0), {0.2, 0, 0.1}}, ""});
+  options_.dark_spans = {{6, 7}};
+  RunBoth(path);
+  const InertialFigures figures = Figures();
+  EXPECT_LT(figures.rest_drift, 0.02);
+  EXPECT_LT(kDegrees * figures.largest_tilt, 1.5);  // as the accelerometer's bias tilts what it feels
+  EXPECT_EQ(Count(inertial_.record, TrackingStatus::kLost), 0);
+}
+
+// Whatever the number of threads, and of batches that readings come in.
+TEST_F(InertialPathTest, TheBytesArePosesAndReadings) {
+  options_.dark_spans = {{5, 6}};
+  RenderedDrive drive(Flight(7), options_);
+  Run one = MakeRun(ImuModelOf(*options_.imu), 1), two = MakeRun(ImuModelOf(*options_.imu), 2);
+  for (size_t i = 0; i < drive.count(); ++i) {
+    DriveFrame frame = drive.Render(i);
+    ASSERT_TRUE(TrackFrame(frame, i, 0, {{one.localizer.get(), &one.record, true}}).ok());
+    for (const ImuReading& reading : frame.imu.gyroscope) {
+      ASSERT_TRUE(two.localizer->AddImu({{reading}, {}}).ok());
+    }
+    std::vector<ImuReading>& accelerometer = frame.imu.accelerometer;
+    std::reverse(accelerometer.begin(), accelerometer.end());
+    frame.imu.gyroscope.clear();
+    ASSERT_TRUE(TrackFrame(frame, i, 0, {{two.localizer.get(), &two.record, true}}).ok());
+  }
+  for (size_t i = 0; i < one.record.path.size(); ++i) {
+    const LocalizerResult &a = one.record.results[i], &b = two.record.results[i];
+    ASSERT_EQ(a.status, b.status) << i;
+    ASSERT_EQ(a.world_from_camera.translation, b.world_from_camera.translation) << i;
+    ASSERT_EQ(a.world_from_camera.rotation.coeffs(), b.world_from_camera.rotation.coeffs()) << i;
+    ASSERT_EQ(a.covariance, b.covariance) << i;
+    ASSERT_EQ(a.inertial.motion.velocity, b.inertial.motion.velocity) << i;
+  }
+  EXPECT_EQ(one.record.last.inertial.status, InertialStatus::kReady);
+}
+
+TEST_F(InertialPathTest, ReadingsNeedASensor) {
+  const Run run = MakeRun(std::nullopt);
+  EXPECT_EQ(run.localizer->AddImu({{{1, {0, 0, 0}}}, {}}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(run.localizer->imu_counts().received, 0);
+}
+
+}  // namespace
+}  // namespace glint::slam
