@@ -8,8 +8,10 @@
 namespace glint::slam {
 namespace {
 
-constexpr Eigen::Index kRotation = 0, kPosition = 3, kVelocity = 6, kGyroscope = 9, kAccelerometer = 12;
+constexpr Eigen::Index kRotation = 0, kPosition = 3, kVelocity = 6, kGyroscope = 9, kAccelerometer = 12, kGravity = 15;
 
+constexpr double kGravityWalk =
+    0.01;  // m/s^2/sqrt(s): a map tilts by 0.06 degrees in a second, and by 0.6 in a hundred
 // What a fit to images does not know of: errors of the map, and of correspondences that depend on each other.
 constexpr double kFitInflation = 2;           // of standard deviations
 constexpr double kLeastRotationSigma = 5e-4;  // radians
@@ -21,8 +23,9 @@ void InertialFilter::Begin(const NavState& state, const Sigmas& sigmas, const Ei
   state_ = state;
   gravity_ = gravity;
   covariance_.setZero();
-  const double of[] = {sigmas.rotation, sigmas.position, sigmas.velocity, sigmas.gyroscope, sigmas.accelerometer};
-  for (Eigen::Index i = 0; i < 15; ++i) covariance_(i, i) = of[i / 3] * of[i / 3];
+  const double of[] = {sigmas.rotation,  sigmas.position,      sigmas.velocity,
+                       sigmas.gyroscope, sigmas.accelerometer, sigmas.gravity};
+  for (Eigen::Index i = 0; i < 18; ++i) covariance_(i, i) = of[i / 3] * of[i / 3];
 }
 
 void InertialFilter::Propagate(const Preintegration& measured) {
@@ -30,16 +33,18 @@ void InertialFilter::Propagate(const Preintegration& measured) {
   const ImuBias& bias = state_.motion.bias;
   const Eigen::Matrix3d rotation = state_.world_from_imu.rotation.toRotationMatrix();
   // Of the measurement, in the order of the state.
-  Eigen::Matrix<double, 15, 9> by_measured = Eigen::Matrix<double, 15, 9>::Zero();
+  Eigen::Matrix<double, 18, 9> by_measured = Eigen::Matrix<double, 18, 9>::Zero();
   by_measured.block<3, 3>(kRotation, 0).setIdentity();
   by_measured.block<3, 3>(kVelocity, 3) = rotation;
   by_measured.block<3, 3>(kPosition, 6) = rotation;
-  Matrix15 by_state = Matrix15::Identity();
+  Matrix18 by_state = Matrix18::Identity();
   by_state.block<3, 3>(kRotation, kRotation) = measured.DeltaRotation(bias).toRotationMatrix().transpose();
   by_state.block<3, 3>(kPosition, kRotation) = -rotation * CrossMatrix(measured.DeltaPosition(bias));
   by_state.block<3, 3>(kPosition, kVelocity) = t * Eigen::Matrix3d::Identity();
   by_state.block<3, 3>(kVelocity, kRotation) = -rotation * CrossMatrix(measured.DeltaVelocity(bias));
-  by_state.rightCols<6>().topRows<9>() += (by_measured * measured.by_bias()).topRows<9>();
+  by_state.block<3, 3>(kPosition, kGravity) = 0.5 * t * t * Eigen::Matrix3d::Identity();
+  by_state.block<3, 3>(kVelocity, kGravity) = t * Eigen::Matrix3d::Identity();
+  by_state.block<9, 6>(0, kGyroscope) += (by_measured * measured.by_bias()).topRows<9>();
   covariance_ =
       by_state * covariance_ * by_state.transpose() + by_measured * measured.covariance() * by_measured.transpose();
   for (Eigen::Index i = 0; i < 3; ++i) {
@@ -47,6 +52,7 @@ void InertialFilter::Propagate(const Preintegration& measured) {
     covariance_(kAccelerometer + i, kAccelerometer + i) +=
         model_.accelerometer_random_walk * model_.accelerometer_random_walk * t;
   }
+  covariance_.diagonal().tail<3>().array() += kGravityWalk * kGravityWalk * t;
   state_ = measured.Predict(state_, gravity_);
 }
 
@@ -101,8 +107,8 @@ Innovation InertialFilter::Compare(const Pose& camera_from_world, const Matrix6&
 void InertialFilter::Update(const Pose& camera_from_world, const Matrix6& covariance) {
   const Difference difference = DifferenceOf(camera_from_world, covariance);
   const Matrix6 sum = covariance_.topLeftCorner<6, 6>() + difference.covariance;
-  const Eigen::Matrix<double, 15, 6> gain = sum.ldlt().solve(covariance_.topRows<6>()).transpose();
-  const Eigen::Matrix<double, 15, 1> step = gain * difference.error;
+  const Eigen::Matrix<double, 18, 6> gain = sum.ldlt().solve(covariance_.topRows<6>()).transpose();
+  const Eigen::Matrix<double, 18, 1> step = gain * difference.error;
   if (!step.allFinite()) return;
   state_.world_from_imu.rotation =
       (state_.world_from_imu.rotation * RotationOf(step.segment<3>(kRotation))).normalized();
@@ -110,8 +116,9 @@ void InertialFilter::Update(const Pose& camera_from_world, const Matrix6& covari
   state_.motion.velocity += step.segment<3>(kVelocity);
   state_.motion.bias.gyroscope += step.segment<3>(kGyroscope);
   state_.motion.bias.accelerometer += step.segment<3>(kAccelerometer);
+  gravity_ = (gravity_ + step.segment<3>(kGravity)).normalized() * model_.gravity;
   // Joseph's form: stays symmetric and positive.
-  Matrix15 rest = Matrix15::Identity();
+  Matrix18 rest = Matrix18::Identity();
   rest.leftCols<6>() -= gain;
   covariance_ = rest * covariance_ * rest.transpose() + gain * difference.covariance * gain.transpose();
 }
@@ -120,9 +127,10 @@ void InertialFilter::Correct(const Pose& correction) {
   state_.world_from_imu = correction * state_.world_from_imu;
   state_.motion.velocity = correction.rotation * state_.motion.velocity;
   gravity_ = correction.rotation * gravity_;
-  Matrix15 turn = Matrix15::Identity();
+  Matrix18 turn = Matrix18::Identity();
   turn.block<3, 3>(kPosition, kPosition) = correction.rotation.toRotationMatrix();
   turn.block<3, 3>(kVelocity, kVelocity) = turn.block<3, 3>(kPosition, kPosition);
+  turn.block<3, 3>(kGravity, kGravity) = turn.block<3, 3>(kPosition, kPosition);
   covariance_ = turn * covariance_ * turn.transpose();
 }
 

@@ -23,7 +23,7 @@ struct Innovation {
 class InertialFilter {
  public:
   using Matrix6 = Eigen::Matrix<double, 6, 6>;
-  using Matrix15 = Eigen::Matrix<double, 15, 15>;
+  using Matrix18 = Eigen::Matrix<double, 18, 18>;
   // Standard deviations to begin with.
   struct Sigmas {
     double rotation = 0.001;      // radians
@@ -31,6 +31,7 @@ class InertialFilter {
     double velocity = 0.1;        // m/s
     double gyroscope = 0.005;     // rad/s
     double accelerometer = 0.05;  // m/s^2
+    double gravity = 0.1;         // m/s^2: of a direction that is known to 0.6 degrees
   };
 
   explicit InertialFilter(const ImuModel& model) : model_(model) {}
@@ -48,6 +49,7 @@ class InertialFilter {
   void Anchor(const Sigmas& sigmas);
 
   const NavState& state() const { return state_; }
+  // Where the camera is: a map that was built from images is not everywhere as level as where it began.
   const Eigen::Vector3d& gravity() const { return gravity_; }
   Pose camera_from_world() const { return model_.camera_from_imu * state_.world_from_imu.Inverse(); }
   // Of a left increment of camera_from_world.
@@ -57,7 +59,7 @@ class InertialFilter {
   double gyroscope_sigma() const { return Sigma(9); }
   double accelerometer_sigma() const { return Sigma(12); }
   // Of velocity, gyroscope's bias and accelerometer's.
-  Eigen::Matrix<double, 9, 1> MotionSigmas() const { return covariance_.diagonal().tail<9>().cwiseSqrt(); }
+  Eigen::Matrix<double, 9, 1> MotionSigmas() const { return covariance_.diagonal().segment<9>(6).cwiseSqrt(); }
 
  private:
   struct Difference {
@@ -73,8 +75,8 @@ class InertialFilter {
   NavState state_;
   Eigen::Vector3d gravity_ = Eigen::Vector3d::Zero();
   // Of: a right increment of the rotation (sensor's axes), position, velocity (world), gyroscope's bias,
-  // accelerometer's.
-  Matrix15 covariance_ = Matrix15::Zero();
+  // accelerometer's, gravity (world).
+  Matrix18 covariance_ = Matrix18::Zero();
 };
 
 }  // namespace glint::slam

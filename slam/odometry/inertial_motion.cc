@@ -22,6 +22,7 @@ constexpr double kStillPosition = 0.01;   // metres
 constexpr size_t kMostSamples = 4096;     // between two poses
 constexpr size_t kMostPoses = 40;         // that an estimate is made of
 constexpr size_t kFewestPoses = 5;        // likewise
+constexpr double kLongest = 10;           // seconds that more poses than these cover, at most
 constexpr double kShortest = 1.5;         // seconds that they cover, at least
 constexpr int kTryEvery = 3;              // poses
 constexpr double kRefineAfter = 3;        // seconds that it is ready, until
@@ -166,6 +167,8 @@ void InertialMotion::Remember(const Pose& camera_from_world) {
   since_pose_.clear();
   is_pose_linked_ = true;
   ++poses_since_try_;
+  // A pose that was wrong is not to be in the way for long.
+  while (history_.size() > kFewestPoses && SecondsOf(history_) > kLongest) history_.pop_front();
 }
 
 void InertialMotion::Initialize() {
@@ -188,6 +191,7 @@ void InertialMotion::Initialize() {
   sigmas.velocity = std::max(0.02, estimate.velocity_sigma);
   sigmas.gyroscope = std::max(0.0005, estimate.gyroscope_sigma);
   sigmas.accelerometer = std::max(0.01, estimate.accelerometer_sigma);
+  sigmas.gravity = std::max(0.02, estimate.gravity_sigma * model_.gravity);
   filter_.Begin({world_from_imu, {estimate.velocity.back(), bias_}}, sigmas, estimate.gravity);
   if (!is_ready()) {
     ready_seconds_ = 0;
@@ -219,6 +223,12 @@ void InertialMotion::Correct(const Pose& correction) {
   const Pose inverse = correction.Inverse();
   for (PosedMeasurement& pose : history_) pose.camera_from_world = pose.camera_from_world * inverse;
   if (AngleOf(correction.rotation) > kLargeCorrection) watch_.Break();
+}
+
+void InertialMotion::EnterWorld() {
+  if (!is_ready()) return Reset();
+  is_level_ = false;
+  level_ = LevelWorld(filter_.gravity(), Pose());
 }
 
 void InertialMotion::Reset() {

@@ -55,6 +55,8 @@ class InertialMotion {
 
   // The world moves by this (new world from old), or the poses that were found do.
   void Correct(const Pose& correction);
+  // The poses, corrected already, are of another map's world now.
+  void EnterWorld();
   // Another map, or another place in it: velocity and gravity are not known any more.
   void Reset();
   // Set once gravity was found or found better: what makes the world level, new world from old, is due.

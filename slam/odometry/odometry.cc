@@ -283,11 +283,15 @@ void Odometry::AddKeyframe() {
 }
 
 void Odometry::StartAdjustment() {
+  if (inertial_.has_value()) {
+    FillMotions();
+    DropUntiedKeyframes();
+    if (map_.keyframes.size() < 2) return;
+  }
   AdjustmentOptions adjustment;
   adjustment.fixed_keyframes = map_.keyframes.front().id == first_keyframe_ ? 1 : 2;
   adjustment.refine_rig = options_.refine_rig;
   adjustment.rig_prior = options_.rig_prior;
-  FillMotions();
   LocalProblem problem = ProblemOf(camera_, map_);
   problem.inertial = InertialOfWindow();
   adjustment_.Start(adjustment, std::move(problem));
@@ -341,7 +345,7 @@ void Odometry::ApplyCorrections(const std::map<int64_t, Pose>& corrections) {
 }
 
 void Odometry::Rename(int32_t map_id) {
-  if (map_id != map_id_ && inertial_.has_value()) inertial_->Reset();
+  if (map_id != map_id_ && inertial_.has_value()) inertial_->EnterWorld();
   map_id_ = map_id;
 }
 

@@ -186,6 +186,8 @@ class Odometry {
   // Points for the stereo keypoints that are not `is_known`.
   void TriangulatePoints(const std::vector<uint8_t>& is_known);
   void StartAdjustment();
+  // Drops the keyframes that nothing ties to the newest one: an adjustment would move these against each other at will.
+  void DropUntiedKeyframes();
   // Gives keyframes without a motion one of which nothing is known.
   void FillMotions();
   // Makes the newest keyframe's motion, as adjusted, its prior.

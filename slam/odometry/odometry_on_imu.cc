@@ -1,6 +1,7 @@
 // What odometry does with an inertial sensor.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
@@ -140,6 +141,28 @@ void Odometry::FillMotions() {
     const ImuMotion motion{Eigen::Vector3d::Zero(), bias};
     keyframe.inertial = {motion, motion, kUnknownMotion, Preintegration(inertial_->model(), bias)};
   }
+}
+
+void Odometry::DropUntiedKeyframes() {
+  const size_t newest = map_.keyframes.size() - 1;
+  const bool are_linked = InertialOfWindow().has_value();
+  // The oldest keyframe that each one is tied to, with those between: by points, and by what was measured.
+  std::vector<size_t> tied_to(newest + 1);
+  for (size_t k = 0; k <= newest; ++k) {
+    const bool is_linked = k > 0 && are_linked && map_.keyframes[k].inertial->since_last.seconds() > 0;
+    tied_to[k] = is_linked ? k - 1 : k;
+  }
+  for (const Landmark& point : map_.points) {
+    if (point.observations.empty()) continue;
+    const size_t first = map_.IndexOf(point.observations.front().keyframe);
+    for (const Landmark::KeyframeObservation& o : point.observations) {
+      const size_t k = map_.IndexOf(o.keyframe);
+      tied_to[k] = std::min(tied_to[k], first);
+    }
+  }
+  size_t oldest = newest;
+  for (size_t k = newest + 1; k-- > oldest;) oldest = std::min(oldest, tied_to[k]);
+  for (size_t k = 0; k < oldest; ++k) map_.DropOldest();
 }
 
 std::optional<LocalProblem::Inertial> Odometry::InertialOfWindow() const {

@@ -210,8 +210,13 @@ TEST_F(LocalizingInertially, ReadingsOfDroppedAndBadPairsAreTaken) {
 
 TEST_F(LocalizingInertially, ACameraThatSeesNothingCoastsWithACovariance) {
   for (size_t i = 30; i < 36; ++i) {
-    pairs_[i].left = Image(kShape.width, kShape.height);
-    pairs_[i].right = Image(kShape.width, kShape.height);
+    // All greys, but no corner.
+    for (Image* image : {&pairs_[i].left, &pairs_[i].right}) {
+      *image = Image(kShape.width, kShape.height);
+      for (int y = 0; y < kShape.height; ++y) {
+        for (int x = 0; x < kShape.width; ++x) image->row(y)[x] = static_cast<uint8_t>(200 * x / kShape.width + i);
+      }
+    }
   }
   const auto open = client_->Open(Options());
   double last = 0;
