@@ -136,7 +136,7 @@ class Equations {
   // The solver reads the lower triangle alone.
   template <typename Block>
   void AddBlock(size_t row, size_t column, const Block& expression) {
-    const auto block = expression.eval();
+    const auto& block = expression.eval();
     for (Eigen::Index c = 0; c < unknowns_; ++c) {
       for (Eigen::Index r = row == column ? c : 0; r < unknowns_; ++r)
         entries_.emplace_back(Row(row) + r, Row(column) + c, block(r, c));

@@ -136,7 +136,7 @@ AxesFit FitAxes(const Turns& turns, const Eigen::Matrix3d& given, bool may_mirro
     }
     const Eigen::JacobiSVD<Eigen::Matrix3d> svd(products, Eigen::ComputeFullU | Eigen::ComputeFullV);
     if (svd.info() != Eigen::Success) continue;
-    const Eigen::Vector3d values = svd.singularValues();
+    const Eigen::Vector3d& values = svd.singularValues();
     const Eigen::Matrix3d &u = svd.matrixU(), &v = svd.matrixV();
     Eigen::Matrix3d axes;
     const bool is_unique = values[1] > kOneAxis * values[0];

@@ -246,7 +246,7 @@ void InertialMotion::Reset() {
 
 Pose InertialMotion::TakeLevel() {
   is_level_ = true;
-  const Pose level = *level_;
+  Pose level = *level_;
   level_.reset();
   return level;
 }

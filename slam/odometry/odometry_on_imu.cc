@@ -178,7 +178,7 @@ std::optional<LocalProblem::Inertial> Odometry::InertialOfWindow() const {
 }
 
 Pose Odometry::Level(OdometryResult* result) {
-  const Pose level = inertial_->TakeLevel();
+  Pose level = inertial_->TakeLevel();
   const Eigen::Matrix<double, 6, 6> anchor_covariance = anchor_covariance_;
   ApplyCorrections({{0, level}});
   anchor_covariance_ = anchor_covariance;
