@@ -138,7 +138,7 @@ bool InertialTerms::Eliminate(double damping, Eigen::MatrixXd* reduced, Eigen::V
     block.lower = solver.matrixL();
     block.lower.triangularView<Eigen::Lower>().solveInPlace(block.solved);
     const Matrix9 upper = block.lower.transpose();
-    upper.triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(by_lower);
+    if (columns > 0) upper.triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(by_lower);
     block.next_lower = block.by_next.transpose();
     upper.triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(block.next_lower);
     if (columns == 0) continue;

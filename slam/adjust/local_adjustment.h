@@ -21,7 +21,19 @@ struct AdjustmentOptions {
   int iterations = 10;
 };
 
+// What an inertial sensor adds: the motions of the keyframes, of which all have `inertial`, and what was measured
+// between them.
+struct InertialProblem {
+  using Vector9 = Eigen::Matrix<double, 9, 1>;  // velocity, gyroscope's bias, accelerometer's
+  ImuModel model;
+  Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  // in the world, held
+  ImuMotion prior;                                    // of the oldest keyframe's motion
+  Vector9 prior_sigma = Vector9::Ones();              // above 0
+  Vector9 newest_sigma = Vector9::Ones();             // afterwards: standard deviations of the newest keyframe's motion
+};
+
 struct LocalProblem {
+  using Inertial = InertialProblem;
   struct KeyframeObservation {
     size_t keyframe = 0;  // index in `keyframes`
     Observation observation;
@@ -32,16 +44,6 @@ struct LocalProblem {
     Eigen::Vector3d position = Eigen::Vector3d::Zero();
     size_t first = 0;  // of its observations, one after another
     size_t count = 0;
-  };
-  // What an inertial sensor adds: the motions of the keyframes, of which all have `inertial`, and what was measured
-  // between them.
-  struct Inertial {
-    using Vector9 = Eigen::Matrix<double, 9, 1>;  // velocity, gyroscope's bias, accelerometer's
-    ImuModel model;
-    Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  // in the world, held
-    ImuMotion prior;                                    // of the oldest keyframe's motion
-    Vector9 prior_sigma = Vector9::Ones();              // above 0
-    Vector9 newest_sigma = Vector9::Ones();  // afterwards: standard deviations of the newest keyframe's motion
   };
   StereoCamera camera;
   std::optional<Inertial> inertial;
