@@ -85,6 +85,8 @@ struct Localizer::State {
   bool Find(const StereoFrame& frame, FoundPlace* found);
   bool IsYoung(int32_t map_id) const { return map_id != loaded_map && map.CountOf(map_id) < kYoung; }
   bool Settle();
+  // Likewise, and says where the pair is now.
+  void SettleFor(LocalizerResult* result);
   void GiveUp(int32_t map_id);
   // Turns the world of the last pair's map so that z points up.
   void Level(LocalizerResult* result);
@@ -226,15 +228,20 @@ void Localizer::State::GiveUp(int32_t map_id) {
   if (IsYoung(map_id)) map.RemoveMap(map_id);
 }
 
-void Localizer::State::Level(LocalizerResult* result) {
+void Localizer::State::SettleFor(LocalizerResult* result) {
   result->loop_closed = Settle() || result->loop_closed;
+  odometry.Describe(result);
+}
+
+void Localizer::State::Level(LocalizerResult* result) {
+  SettleFor(result);
   if (!odometry.wants_level()) return;  // a loop has led into another map
   map.ApplyCorrections({{0, odometry.Level(result)}}, odometry.map_id());
   was_tracking = false;  // its position has moved
 }
 
 void Localizer::State::FindOnImu(const FrameStamp& stamp, LocalizerResult* result) {
-  result->loop_closed = Settle() || result->loop_closed;
+  SettleFor(result);
   if (!odometry.is_off_map()) return;  // a loop has led into another map
   FoundPlace found;
   if (Find(odometry.frame(), &found) && found.map_id == odometry.map_id() &&

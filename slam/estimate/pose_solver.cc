@@ -9,6 +9,7 @@
 
 #include "cpu/common/stages.h"
 #include "slam/estimate/reprojection_kernels.h"
+#include "slam/inertial/rotation_vector.h"
 
 namespace glint::slam {
 namespace {
@@ -48,9 +49,8 @@ class PriorTerms {
   void Add(const Pose& camera_from_world, Matrix6* h, Vector6* g) const {
     if (prior_ == nullptr) return;
     const Pose from_prior = camera_from_world * prior_->camera_from_world.Inverse();
-    const Eigen::AngleAxisd rotation(from_prior.rotation);
     Vector6 difference;
-    difference << rotation.angle() * rotation.axis(), from_prior.translation;
+    difference << RotationVectorOf(from_prior.rotation), from_prior.translation;
     *h += information_;
     *g += information_ * difference;
   }

@@ -60,7 +60,7 @@ bool IsSame(const Pose& a, const Pose& b) {
   return AngleOf(apart.rotation) < kStillRotation && apart.translation.norm() < kStillPosition;
 }
 
-double SecondsOf(const std::deque<PosedMeasurement>& poses) {
+double SecondsOf(const std::vector<PosedMeasurement>& poses) {
   double sum = 0;
   for (size_t i = 1; i < poses.size(); ++i) sum += poses[i].since_last.seconds();
   return sum;
@@ -148,7 +148,7 @@ void InertialMotion::Remember(const Pose& camera_from_world) {
   const auto add = [&](absl::Span<const ImuSample> samples) {
     history_.push_back({camera_from_world, Preintegration(model_, bias_)});
     history_.back().since_last.Add(samples);
-    if (history_.size() > kMostPoses) history_.pop_front();
+    if (history_.size() > kMostPoses) history_.erase(history_.begin());
   };
   const double seconds = since_pose_.empty() ? 0 : SecondsBetween(since_pose_.front().time_ns, time_ns_);
   const bool is_still = is_pose_linked_ && !history_.empty() && seconds > kStillPiece && IsStill(since_pose_) &&
@@ -168,7 +168,7 @@ void InertialMotion::Remember(const Pose& camera_from_world) {
   is_pose_linked_ = true;
   ++poses_since_try_;
   // A pose that was wrong is not to be in the way for long.
-  while (history_.size() > kFewestPoses && SecondsOf(history_) > kLongest) history_.pop_front();
+  while (history_.size() > kFewestPoses && SecondsOf(history_) > kLongest) history_.erase(history_.begin());
 }
 
 void InertialMotion::Initialize() {
@@ -178,10 +178,10 @@ void InertialMotion::Initialize() {
     return;
   }
   poses_since_try_ = 0;
-  const std::vector<PosedMeasurement> poses(history_.begin(), history_.end());
-  InertialEstimate estimate;
-  if (!EstimateInertial(model_, {}, poses, &estimate) || !IsPlausible(estimate)) return;
   is_refined_ = is_ready() && ready_seconds_ >= kRefineUntil;
+  if (is_refined_) is_pose_linked_ = false;  // no further pose is waited for
+  InertialEstimate estimate;
+  if (!EstimateInertial(model_, {}, history_, &estimate) || !IsPlausible(estimate)) return;
   if (is_ready() && estimate.gravity_sigma > kRefineShare * gravity_sigma_) return;
   gravity_sigma_ = estimate.gravity_sigma;
   bias_ = estimate.bias;
@@ -226,7 +226,7 @@ void InertialMotion::Correct(const Pose& correction) {
 }
 
 void InertialMotion::EnterWorld() {
-  if (!is_ready()) return Reset();
+  if (!is_ready()) return LeaveWorld();
   is_level_ = false;
   level_ = LevelWorld(filter_.gravity(), Pose());
 }
@@ -239,9 +239,13 @@ void InertialMotion::Reset() {
   poses_since_try_ = 0;
   is_refined_ = false;
   level_.reset();
-  is_level_ = false;
   blind_seconds_ = 0;
   watch_.Break();
+}
+
+void InertialMotion::LeaveWorld() {
+  Reset();
+  is_level_ = false;
 }
 
 Pose InertialMotion::TakeLevel() {

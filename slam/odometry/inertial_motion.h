@@ -6,7 +6,6 @@
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -57,8 +56,10 @@ class InertialMotion {
   void Correct(const Pose& correction);
   // The poses, corrected already, are of another map's world now.
   void EnterWorld();
-  // Another map, or another place in it: velocity and gravity are not known any more.
+  // Velocity and gravity are not known any more; the world is as level as it was.
   void Reset();
+  // The next pose is of another world, of which nothing is known.
+  void LeaveWorld();
   // Set once gravity was found or found better: what makes the world level, new world from old, is due.
   bool wants_level() const { return level_.has_value(); }
   // The correction, which is then to be applied to all poses, Correct() included.
@@ -94,7 +95,7 @@ class InertialMotion {
   bool has_innovation_ = false;
 
   // For Initialize(): poses at least kSpacing apart, and what was measured since the last one.
-  std::deque<PosedMeasurement> history_;
+  std::vector<PosedMeasurement> history_;
   std::vector<ImuSample> since_pose_;
   bool is_pose_linked_ = false;  // since_pose_ covers all of the time
   int poses_since_try_ = 0;

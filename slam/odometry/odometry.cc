@@ -122,10 +122,7 @@ void Odometry::Describe(OdometryResult* result) const {
   if (!inertial_.has_value()) return;
   result->inertial = inertial_->Report();
   if (status_ == TrackingStatus::kCoasting && inertial_->is_ready()) {
-    result->covariance = inertial_->filter().PoseCovariance();
-  }
-  if (status_ == TrackingStatus::kTracking || status_ == TrackingStatus::kCoasting) {
-    result->covariance += AnchorCovarianceAt(camera_from_world_);
+    result->covariance = inertial_->filter().PoseCovariance() + AnchorCovarianceAt(camera_from_world_);
   }
 }
 
@@ -153,7 +150,7 @@ void Odometry::DescribeFit(OdometryResult* result) const {
   result->matches = static_cast<int>(matches_.correspondences.size());
   result->inliers = matches_.fit.inliers;
   if (result->inliers == 0) return;
-  result->covariance = matches_.fit.covariance;
+  result->covariance = matches_.fit.covariance + AnchorCovarianceAt(camera_from_world_);
   result->mean_error = MeanError(camera_, camera_from_world_, matches_);
 }
 
@@ -367,7 +364,7 @@ void Odometry::Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world
 void Odometry::Load(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, int64_t next_keyframe,
                     int64_t next_point) {
   Enter(std::move(map), next_map_id_++, camera_from_world, TrackingStatus::kLost);
-  if (inertial_.has_value()) inertial_->Reset();
+  if (inertial_.has_value()) inertial_->LeaveWorld();
   camera_ = camera;
   next_keyframe_ = next_keyframe;
   next_point_ = next_point;
@@ -381,8 +378,8 @@ bool Odometry::Confirm(const LocalMap& map, const StereoFrame& frame, int min_in
 
 void Odometry::Relocalize(LocalMap map, int32_t map_id, const Pose& camera_from_world, FrameMatches matches,
                           OdometryResult* result) {
+  if (inertial_.has_value()) map_id == map_id_ ? inertial_->Reset() : inertial_->LeaveWorld();
   Enter(std::move(map), map_id, camera_from_world, TrackingStatus::kRelocalized);
-  if (inertial_.has_value()) inertial_->Reset();
   matches_ = std::move(matches);
   DescribeFit(result);
   Describe(result);
@@ -391,7 +388,7 @@ void Odometry::Relocalize(LocalMap map, int32_t map_id, const Pose& camera_from_
 bool Odometry::BeginMap(OdometryResult* result) {
   if (!CanInitialize()) return false;
   Enter({}, next_map_id_++, Pose(), TrackingStatus::kNewMap);
-  if (inertial_.has_value()) inertial_->Reset();
+  if (inertial_.has_value()) inertial_->LeaveWorld();
   first_keyframe_ = next_keyframe_;
   AddKeyframe();
   result->is_keyframe = true;

@@ -126,6 +126,8 @@ class Odometry {
   // Corrects keyframes by their CorrectionOf() (new world from old), points with the last keyframe that sees them, and
   // the camera with the last keyframe. No adjustment may go on.
   void ApplyCorrections(const std::map<int64_t, Pose>& corrections);
+  // Status and pose of the last pair as they are now, after a correction of the map.
+  void Describe(OdometryResult* result) const;
   // Whether the inertial sensor has told which way is up, and the world is not level yet.
   bool wants_level() const { return inertial_.has_value() && inertial_->wants_level(); }
   // Corrects all that is here, and returns the correction (new world from old), for the rest of the map and the result.
@@ -154,8 +156,8 @@ class Odometry {
   // Goes on from another part of the same map, in which the last pair was confirmed where it Agrees().
   void Rejoin(LocalMap map, const Pose& camera_from_world, FrameMatches matches, OdometryResult* result);
   // Makes the last pair a keyframe of the map where the inertial sensor says. What that does not know is part of the
-  // covariance of all poses from there on. False, with everything as it was: both cameras see too little, or an
-  // adjustment goes on that must not be waited for.
+  // covariance of all poses from there on. No adjustment may go on. False, with everything as it was: both
+  // cameras see too little.
   bool GoOnFromImu(OdometryResult* result);
   // Another name for the map, whose world has become that of another one.
   void Rename(int32_t map_id);
@@ -165,7 +167,6 @@ class Odometry {
   void Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world, TrackingStatus status);
   // Matches and inliers of the pair, before an adjustment moves the pose; the pose and what it is relative to.
   void DescribeFit(OdometryResult* result) const;
-  void Describe(OdometryResult* result) const;
   PosePrediction Predict(int64_t time_ns) const;
   PosePrediction PredictionOf(const InertialFilter& filter) const;
   static Eigen::Matrix<double, 6, 6> PriorCovarianceOf(const InertialFilter& filter);

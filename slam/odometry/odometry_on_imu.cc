@@ -106,11 +106,7 @@ bool Odometry::is_off_map() const {
 }
 
 bool Odometry::GoOnFromImu(OdometryResult* result) {
-  if (!CanInitialize() || (is_adjusting() && !adjustment_.may_finish_early())) return false;
-  if (is_adjusting()) {
-    FinishAdjustment();
-    result->is_adjusted = true;
-  }
+  if (!CanInitialize()) return false;
   anchor_covariance_ = AnchorCovarianceAt(camera_from_world_) + inertial_->filter().PoseCovariance();
   anchor_from_world_ = camera_from_world_;
   unmatched_ = 0;
@@ -134,7 +130,7 @@ void Odometry::AddInertial(Keyframe* keyframe) {
 }
 
 void Odometry::FillMotions() {
-  if (!inertial_.has_value() || !inertial_->is_ready()) return;
+  if (!inertial_->is_ready()) return;
   for (Keyframe& keyframe : map_.keyframes) {
     if (keyframe.inertial.has_value()) continue;
     const ImuBias& bias = inertial_->filter().state().motion.bias;
