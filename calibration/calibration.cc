@@ -221,6 +221,20 @@ absl::StatusOr<Calibration> ReadSources(std::vector<Recognised> files, const Rea
   return calibration;
 }
 
+// `several`: there is a path for each camera.
+absl::StatusOr<Calibration> ReadRecognised(std::vector<Recognised> files, bool several, const ReadOptions& options) {
+  if (files.empty()) return absl::InvalidArgumentError("no path of a calibration");
+  for (const Recognised& file : files) {
+    if (file.format == files[0].format) continue;
+    return absl::InvalidArgumentError(absl::StrCat(files[0].source.path, " is ", files[0].format->title, ", but ",
+                                                   file.source.path, " is ", file.format->title));
+  }
+  GLINT_ASSIGN_OR_RETURN(Calibration calibration, ReadSources(std::move(files), options));
+  const bool is_ordered = !options.cameras.empty() || (several && calibration.file_for_each);
+  if (!is_ordered) PutLeftFirst(&calibration);
+  return calibration;
+}
+
 }  // namespace
 
 absl::StatusOr<Calibration> ReadCalibration(absl::Span<const std::string> paths, const ReadOptions& options) {
@@ -237,28 +251,22 @@ absl::StatusOr<Calibration> ReadCalibration(absl::Span<const std::string> paths,
     if (file.format == nullptr) return UnknownError(file);
     files.push_back(std::move(file));
   }
-  if (files.empty()) return absl::InvalidArgumentError("no path of a calibration");
-  for (const Recognised& file : files) {
-    if (file.format == files[0].format) continue;
-    return absl::InvalidArgumentError(absl::StrCat(files[0].source.path, " is ", files[0].format->title, ", but ",
-                                                   file.source.path, " is ", file.format->title));
+  return ReadRecognised(std::move(files), paths.size() > 1, options);
+}
+
+absl::StatusOr<Calibration> ParseCalibrations(absl::Span<const NamedText> files, const ReadOptions& options) {
+  std::vector<Recognised> recognised;
+  for (const NamedText& file : files) {
+    if (file.text.size() > kMaxFileBytes) return TooLargeError(file.name, file.text.size(), kMaxFileBytes);
+    GLINT_ASSIGN_OR_RETURN(recognised.emplace_back(), Recognise(file.name, file.text));
+    if (recognised.back().format == nullptr) return UnknownError(recognised.back());
   }
-  GLINT_ASSIGN_OR_RETURN(Calibration calibration, ReadSources(std::move(files), options));
-  const bool is_ordered = !options.cameras.empty() || (paths.size() > 1 && calibration.file_for_each);
-  if (!is_ordered) PutLeftFirst(&calibration);
-  return calibration;
+  return ReadRecognised(std::move(recognised), files.size() > 1, options);
 }
 
 absl::StatusOr<Calibration> ParseCalibration(absl::string_view path, absl::string_view text,
                                              const ReadOptions& options) {
-  if (text.size() > kMaxFileBytes) return TooLargeError(path, text.size(), kMaxFileBytes);
-  GLINT_ASSIGN_OR_RETURN(Recognised file, Recognise(path, std::string(text)));
-  if (file.format == nullptr) return UnknownError(file);
-  std::vector<Recognised> files;
-  files.push_back(std::move(file));
-  GLINT_ASSIGN_OR_RETURN(Calibration calibration, ReadSources(std::move(files), options));
-  if (options.cameras.empty()) PutLeftFirst(&calibration);
-  return calibration;
+  return ParseCalibrations({NamedText{std::string(path), std::string(text)}}, options);
 }
 
 }  // namespace glint::calibration

@@ -19,6 +19,9 @@ namespace glint::calibration {
 // are plausible is Check()'s question (calibration/check.h).
 absl::StatusOr<Calibration> ReadCalibration(absl::Span<const std::string> paths, const ReadOptions& options = {});
 
+// Of texts as if they were files of these names: one, or one for each camera.
+absl::StatusOr<Calibration> ParseCalibrations(absl::Span<const NamedText> files, const ReadOptions& options = {});
+
 // Of `text` as if it came from a file `path`.
 absl::StatusOr<Calibration> ParseCalibration(absl::string_view path, absl::string_view text,
                                              const ReadOptions& options = {});

@@ -26,7 +26,7 @@ group_packages() {
       echo build-essential:g++ cmake:cmake ninja-build:ninja git:git ccache:ccache pkg-config:pkg-config \
         libabsl-dev libgrpc++-dev libgrpc-dev libprotobuf-dev protobuf-compiler:protoc \
         protobuf-compiler-grpc:grpc_cpp_plugin prometheus-cpp-dev libeigen3-dev libhwy-dev libopencv-dev libjpeg-dev \
-        libspng-dev libyaml-cpp-dev libpugixml-dev libbenchmark-dev
+        libspng-dev libyaml-cpp-dev libpugixml-dev liblz4-dev libzstd-dev libbz2-dev libsqlite3-dev libbenchmark-dev
       ;;
     test)
       echo libgtest-dev libgmock-dev libceres-dev zlib1g-dev mold:mold python3:python3 procps:ps \

@@ -10,7 +10,7 @@ folder=$(realpath -m -- "${1:?sysroot.sh FOLDER PACKAGE...}")
 shift
 [[ $# -gt 0 ]] || set -- libabsl-dev libgrpc++-dev libgrpc-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc \
   prometheus-cpp-dev libeigen3-dev libhwy-dev libopencv-dev libjpeg-dev libspng-dev libyaml-cpp-dev \
-  libpugixml-dev libc6-dev
+  libpugixml-dev liblz4-dev libzstd-dev libbz2-dev libsqlite3-dev libc6-dev
 [[ ! -e $folder/owners || ! -e $folder/complete || $(<"$folder/complete") != "$*" ]] || exit 0
 
 rm -rf "$folder"

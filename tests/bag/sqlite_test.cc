@@ -1,0 +1,252 @@
+// Files of rosbag2's SQLite storage: of every age, damaged, locked, and made to do harm.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bag/sqlite_reader.h"
+#include "tests/bag/raw_sqlite.h"
+#include "tests/bag/read_all.h"
+
+namespace glint::bag {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+std::unique_ptr<Bag> Open(const std::string& path) {
+  auto bag = OpenSqlite(path);
+  EXPECT_TRUE(bag.ok()) << bag.status();
+  if (!bag.ok()) return nullptr;
+  std::vector<int> all;
+  for (size_t i = 0; i < (*bag)->topics().size(); ++i) all.push_back(static_cast<int>(i));
+  EXPECT_TRUE((*bag)->Select(all).ok());
+  return *std::move(bag);
+}
+std::string ErrorOf(const std::string& path) {
+  const auto bag = OpenSqlite(path);
+  EXPECT_TRUE(absl::IsInvalidArgument(bag.status())) << bag.status();
+  return std::string(bag.status().message());
+}
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  return names;
+}
+void Overwrite(const std::string& path, int64_t offset, const std::string& bytes) {
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(offset) << bytes;
+}
+
+// 300 messages, "0" to "299", each of 1000 bytes.
+std::string ManyMessages(const std::string& folder) {
+  const std::string path = folder + "/many.db3";
+  raw::Sqlite database(path);
+  database.CreateTables(4);
+  database.AddTopic(1, "/a", "pkg/msg/A");
+  database.Run("BEGIN");
+  for (int i = 0; i < 300; ++i) {
+    std::string data = std::to_string(i);
+    data.resize(1000, ' ');
+    database.AddMessage(1, i, data);
+  }
+  database.Run("COMMIT");
+  return path;
+}
+
+TEST(Sqlite, TablesOfEveryAgeAreRead) {
+  const std::string folder = raw::EmptyFolder();
+  for (int age = 1; age <= 4; ++age) {
+    SCOPED_TRACE(age);
+    const std::string path = absl::StrCat(folder, "/of age % #?", age, ".db3");
+    {
+      raw::Sqlite database(path);
+      database.CreateTables(age);
+      database.AddTopic(3, "/imu", "sensor_msgs/msg/Imu");
+      database.AddTopic(5, "no slash", "sensor_msgs/Image");
+      database.AddTopic(6, "/nothing", "pkg/msg/Type");
+      if (age == 4) {
+        database.Run(
+            "INSERT INTO message_definitions(topic_type, encoding, encoded_message_definition) "
+            "VALUES('sensor_msgs/msg/Imu', 'ros2msg', 'Header header'), ('pkg/msg/Type', 'unknown', '')");
+      }
+      database.AddMessage(3, 40, "i40");
+      database.AddMessage(5, 20, "p20");
+      database.AddMessage(3, 20, "i20");
+      database.AddMessage(3, -5, std::string("\0i", 2));
+    }
+    const auto bag = Open(path);
+    ASSERT_NE(bag, nullptr);
+    EXPECT_EQ(bag->format(), "rosbag2 SQLite");
+    ASSERT_EQ(bag->topics().size(), 3u);
+    EXPECT_EQ(Text(bag->topics()[0]), age == 4 ? "/imu sensor_msgs/msg/Imu cdr ros2msg Header header 3 -5 40"
+                                               : "/imu sensor_msgs/msg/Imu cdr   3 -5 40");
+    EXPECT_EQ(Text(bag->topics()[1]), "no slash sensor_msgs/msg/Image cdr   1 20 20");
+    EXPECT_EQ(Text(bag->topics()[2]), "/nothing pkg/msg/Type cdr   0 0 0");
+    const std::vector<Seen> all = ReadAll(bag.get());
+    EXPECT_THAT(Datas(all), ElementsAre(std::string("\0i", 2), "p20", "i20", "i40"));
+    EXPECT_EQ(all.at(1).topic, 1);
+    EXPECT_EQ(all.at(1).time_ns, 20);
+    ASSERT_TRUE(bag->Select({1}).ok());
+    EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("p20"));
+    Message message;
+    EXPECT_TRUE(absl::IsOutOfRange(bag->Next(&message)));  // and stays there
+    EXPECT_THAT(bag->notes(), IsEmpty());
+  }
+}
+
+TEST(Sqlite, MessagesOfATableWithoutAnIndexAreInOrder) {
+  const std::string path = raw::EmptyFolder() + "/file.db3";
+  {
+    raw::Sqlite database(path);
+    database.CreateTables(2);
+    database.Run("DROP INDEX timestamp_idx");
+    database.AddTopic(1, "/a", "pkg/msg/A");
+    for (int i = 0; i < 5; ++i) database.AddMessage(1, 10 * (i * 3 % 5), std::to_string(i));
+  }
+  const auto bag = Open(path);
+  ASSERT_NE(bag, nullptr);
+  EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("0", "2", "4", "1", "3"));
+}
+
+TEST(Sqlite, RowsThatAreNoMessagesAreLeftOut) {
+  const std::string path = raw::EmptyFolder() + "/file.db3";
+  {
+    raw::Sqlite database(path);
+    database.CreateTables(3);
+    database.AddTopic(1, "/a", "pkg/msg/A");
+    database.Run(
+        "INSERT INTO messages(topic_id, timestamp, data) VALUES('one', 1, X'00'), (1, 'x', X'00'), "
+        "(1, 3, 'text'), (1, 4, 5)");
+    database.AddMessage(2, 5, "of no topic");
+    database.AddMessage(1, 6, "");
+  }
+  const auto bag = Open(path);
+  ASSERT_NE(bag, nullptr);
+  EXPECT_EQ(Text(bag->topics()[0]), "/a pkg/msg/A cdr   1 6 6");
+  EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre(""));
+  EXPECT_THAT(bag->notes(), UnorderedElementsAre(HasSubstr("4 rows of the table of messages are none"),
+                                                 HasSubstr("does not say of which topic")));
+}
+
+TEST(Sqlite, OtherDatabasesAreRefused) {
+  const std::string folder = raw::EmptyFolder();
+  raw::Sqlite(folder + "/other.db3").Run("CREATE TABLE topics(id, name, type)");
+  EXPECT_THAT(ErrorOf(folder + "/other.db3"), HasSubstr("without the tables topics and messages"));
+  {
+    // What would be computed as it is read, without end.
+    raw::Sqlite database(folder + "/view.db3");
+    database.CreateTables(4);
+    database.AddTopic(1, "/a", "pkg/msg/A");
+    database.Run(
+        "DROP TABLE messages; CREATE VIEW messages AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id+1 "
+        "FROM n) SELECT id, 1 AS topic_id, id AS timestamp, X'00' AS data FROM n");
+  }
+  EXPECT_THAT(ErrorOf(folder + "/view.db3"), HasSubstr("without the tables"));
+  {
+    raw::Sqlite database(folder + "/computed.db3");
+    database.CreateTables(4);
+    database.Run(
+        "DROP TABLE messages; CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp "
+        "INTEGER, data BLOB AS (zeroblob(100000000))); INSERT INTO messages(topic_id, timestamp) VALUES(1, 1)");
+  }
+  EXPECT_THAT(ErrorOf(folder + "/computed.db3"), HasSubstr("without the tables"));
+  std::ofstream(folder + "/cut.db3") << std::string("SQLite format 3\0rest", 20);
+  EXPECT_THAT(ErrorOf(folder + "/cut.db3"), HasSubstr("the file ends within its header"));
+  EXPECT_TRUE(absl::IsNotFound(OpenSqlite(folder + "/none.db3").status()));
+  EXPECT_FALSE(fs::exists(folder + "/none.db3"));
+}
+
+TEST(Sqlite, AWriteAheadLogIsReadWhereItIsThere) {
+  const std::string folder = raw::EmptyFolder(), other = raw::EmptyFolder("without");
+  {
+    raw::Sqlite database(folder + "/live.db3");
+    database.Run("PRAGMA journal_mode=WAL");
+    database.CreateTables(4);
+    database.AddTopic(1, "/a", "pkg/msg/A");
+    database.AddMessage(1, 1, "in the file");
+    database.Run("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint=0");
+    database.AddMessage(1, 2, "in the log");
+    const auto bag = Open(folder + "/live.db3");  // while it is written
+    ASSERT_NE(bag, nullptr);
+    EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("in the file", "in the log"));
+    fs::copy_file(folder + "/live.db3", folder + "/dead.db3");
+    fs::copy_file(folder + "/live.db3-wal", folder + "/dead.db3-wal");
+    fs::copy_file(folder + "/live.db3", other + "/alone.db3");
+  }
+  const auto dead = Open(folder + "/dead.db3");  // as a recorder that died leaves it
+  ASSERT_NE(dead, nullptr);
+  EXPECT_THAT(Datas(ReadAll(dead.get())), ElementsAre("in the file", "in the log"));
+  const auto alone = Open(other + "/alone.db3");
+  ASSERT_NE(alone, nullptr);
+  EXPECT_THAT(Datas(ReadAll(alone.get())), ElementsAre("in the file"));
+  EXPECT_THAT(NamesIn(other), ElementsAre("alone.db3"));
+}
+
+TEST(Sqlite, ALockedFileIsSaidToBe) {
+  const std::string path = raw::EmptyFolder() + "/file.db3";
+  raw::Sqlite database(path);
+  database.CreateTables(4);
+  database.Run("BEGIN EXCLUSIVE");
+  const auto bag = OpenSqlite(path);
+  EXPECT_TRUE(absl::IsUnavailable(bag.status())) << bag.status();
+  EXPECT_THAT(std::string(bag.status().message()), HasSubstr("locked"));
+}
+
+TEST(Sqlite, WhatIsWholeOfACutFileIsRead) {
+  const std::string path = ManyMessages(raw::EmptyFolder());
+  fs::resize_file(path, fs::file_size(path) / 2);
+  const auto bag = Open(path);
+  ASSERT_NE(bag, nullptr);
+  const std::vector<Seen> all = ReadAll(bag.get());
+  EXPECT_GT(all.size(), 100u);
+  EXPECT_LT(all.size(), 160u);
+  EXPECT_EQ(static_cast<int64_t>(all.size()), bag->topics()[0].messages);
+  for (size_t i = 0; i < all.size(); ++i)
+    EXPECT_EQ(all[i].data.substr(0, 4), (std::to_string(i) + "    ").substr(0, 4));
+  EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("cut off at byte"),
+                                        HasSubstr("the table of messages is damaged and read in part")));
+}
+
+TEST(Sqlite, ADamagedIndexIsDoneWithout) {
+  const std::string path = ManyMessages(raw::EmptyFolder());
+  const int64_t page = raw::Sqlite(path).Number("SELECT rootpage FROM sqlite_master WHERE name='timestamp_idx'");
+  Overwrite(path, (page - 1) * raw::Sqlite(path).Number("PRAGMA page_size"), std::string(100, '\xff'));
+  const auto bag = Open(path);
+  ASSERT_NE(bag, nullptr);
+  const std::vector<Seen> all = ReadAll(bag.get());
+  ASSERT_EQ(all.size(), 300u);
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].time_ns, static_cast<int64_t>(i));
+  EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("the index of times is damaged")));
+}
+
+TEST(Sqlite, AnIndexWithoutSomeMessagesIsNoted) {
+  const std::string path = raw::EmptyFolder() + "/file.db3";
+  {
+    raw::Sqlite database(path);
+    database.CreateTables(4);
+    database.AddTopic(1, "/a", "pkg/msg/A");
+    database.AddMessage(1, 1, "one");
+    database.AddMessage(1, 2, "two");
+    database.Run("DROP INDEX timestamp_idx; CREATE INDEX timestamp_idx ON messages(timestamp) WHERE timestamp>1");
+    database.Run(
+        "PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql='CREATE INDEX timestamp_idx ON "
+        "messages(timestamp)' WHERE name='timestamp_idx'");
+  }
+  const auto bag = Open(path);
+  ASSERT_NE(bag, nullptr);
+  EXPECT_EQ(bag->topics()[0].messages, 2);
+  EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("two"));
+  EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("1 messages are lost")));
+}
+
+}  // namespace
+}  // namespace glint::bag
