@@ -46,6 +46,7 @@ void ToWire(const InertialSensor& imu, v1::InertialSensor* wire) {
   wire->set_imu_time_minus_camera_time_ns(imu.imu_time_minus_camera_time_ns);
   wire->set_gyroscope_range(imu.gyroscope_range);
   wire->set_accelerometer_range(imu.accelerometer_range);
+  if (imu.max_wait_for_readings_ns.has_value()) wire->set_max_wait_for_readings_ns(*imu.max_wait_for_readings_ns);
 }
 
 void ToWire(const ImuReadings& readings, v1::ImuReadings* wire) {
@@ -88,7 +89,33 @@ Inertial FromWire(const v1::Inertial& wire) {
   inertial.position_innovation = wire.position_innovation();
   inertial.blind_seconds = 1e-9 * static_cast<double>(wire.blind_ns());
   inertial.readings = FromWire(wire.readings());
+  inertial.ahead_of_readings = wire.ahead_of_readings();
   return inertial;
+}
+
+absl::Status FromWire(const v1::ImuPoses& wire, std::vector<ImuPose>* poses) {
+  const int count = wire.time_ns_size();
+  constexpr int kPose = 7, kVelocity = 3, kCovariance = 21;
+  poses->clear();
+  if (wire.pose_size() / kPose != count || wire.velocity_size() / kVelocity != count ||
+      wire.covariance_size() / kCovariance != count) {
+    return absl::InternalError("imu.poses: the server's arrays contradict each other");
+  }
+  const auto take = [](const auto& from, int* at, auto* to) {
+    std::copy_n(from.begin() + *at, to->size(), to->begin());
+    *at += static_cast<int>(to->size());
+  };
+  int pose = 0, velocity = 0, covariance = 0;
+  poses->resize(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    ImuPose& to = (*poses)[static_cast<size_t>(i)];
+    to.time_ns = wire.time_ns(i);
+    take(wire.pose(), &pose, &to.pose.rotation);
+    take(wire.pose(), &pose, &to.pose.position);
+    take(wire.velocity(), &velocity, &to.velocity);
+    take(wire.covariance(), &covariance, &to.covariance);
+  }
+  return absl::OkStatus();
 }
 
 Location FromWire(const v1::Location& wire) {
@@ -171,6 +198,7 @@ absl::Status ReadAnswer(const v1::LocalizeStreamResponse& response, absl::Durati
   }
   GLINT_RETURN_IF_ERROR(FromWire(response.map(), &answer->map));
   answer->imu = FromWire(response.imu());
+  GLINT_RETURN_IF_ERROR(FromWire(response.imu().poses(), &answer->imu_poses));
   answer->map_keyframes = response.map_keyframes();
   answer->map_points = response.map_points();
   client::FromWire(response.timings(), &answer->timings);
@@ -240,10 +268,11 @@ absl::Status LocalizeStream::RelocalizeDepth(uint64_t frame_id, const ImageInput
   });
 }
 
-absl::Status LocalizeStream::WriteImu(uint64_t frame_id, const ImuReadings& readings) {
+absl::Status LocalizeStream::WriteImu(uint64_t frame_id, const ImuReadings& readings, bool poses) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots*) {
     request->mutable_add_imu()->set_frame_id(frame_id);
     ToWire(readings, request->mutable_add_imu()->mutable_readings());
+    request->mutable_add_imu()->set_poses(poses);
     return absl::OkStatus();
   });
 }

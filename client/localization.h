@@ -33,6 +33,7 @@
 namespace glint::client {
 
 using glint::CameraPose;
+using glint::ImuPose;
 using glint::ImuReceived;
 using glint::Inertial;
 using glint::InertialStatus;
@@ -74,6 +75,7 @@ struct InertialSensor {
   int64_t imu_time_minus_camera_time_ns = 0;  // time of the sensor's clock = time of the images + this
   double gyroscope_range = 0;                 // readings as large as this are saturated: rad/s
   double accelerometer_range = 0;             // m/s^2
+  std::optional<int64_t> max_wait_for_readings_ns = std::nullopt;  // of a pair; 0: none
 };
 
 // Readings of both, in any order, x, y and z of each time; up to 4096 of each.
@@ -125,6 +127,7 @@ struct LocalizeAnswer {
   std::optional<RectifiedPair> rectified;  // with a rig or raw_camera, for a pair: whose left camera the pose is of
   MapPart map;                             // for GetMap()
   ImuReceived imu;                         // for WriteImu()
+  std::vector<ImuPose> imu_poses;          // likewise, if it asked for them
   int map_keyframes = 0, map_points = 0;   // size of the map after the message
   Timings timings;
   absl::Duration round_trip;
@@ -137,11 +140,13 @@ class LocalizeStream {
   ~LocalizeStream();
   // Without `right`, `left` has both images side by side. `time_ns`: capture time of any clock, none twice.
   // Times out of line with those before are warned of. Masks are in place of the stream's, here and below. `imu`, of a
-  // stream that has one, is taken before the pair is located: readings up to the pair's time, and one beyond.
+  // stream that has one, is taken before the pair is located: readings up to the pair's time, and one beyond, unless
+  // later messages bring them (InertialSensor::max_wait_for_readings_ns).
   absl::Status Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right, int64_t time_ns,
                      const ImageInput& mask = {}, const ImageInput& right_mask = {}, const ImuReadings& imu = {});
-  // Readings alone: more often than pairs, or more of them than one message takes.
-  absl::Status WriteImu(uint64_t frame_id, const ImuReadings& readings);
+  // Readings alone: more often than pairs, or more of them than one message takes. `poses`: the answer is to have
+  // LocalizeAnswer::imu_poses at those of the gyroscope.
+  absl::Status WriteImu(uint64_t frame_id, const ImuReadings& readings, bool poses = false);
   // Relocalizes the pair in the whole map, without a prior pose. Neither map nor stream changes.
   absl::Status Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right,
                           const ImageInput& mask = {}, const ImageInput& right_mask = {});

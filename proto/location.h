@@ -49,6 +49,14 @@ struct ImuReceived {
   int64_t dropped = 0;  // there was no room: the oldest went
 };
 
+// Where the sensor says that the left camera was, after a pair.
+struct ImuPose {
+  int64_t time_ns = 0;  // of the images' clock
+  CameraPose pose;
+  std::array<double, 3> velocity = {};     // of the sensor in the world, m/s
+  std::array<double, 21> covariance = {};  // as Location::covariance
+};
+
 // What is known of the inertial sensor at a pair's time.
 struct Inertial {
   InertialStatus status = InertialStatus::kInitializing;
@@ -63,6 +71,9 @@ struct Inertial {
   double rotation_innovation = 0, position_innovation = 0;
   double blind_seconds = 0;  // since images located a pair; 0: they did this one
   ImuReceived readings;
+  // The pair was located before there was a reading of each sensor at or after its time: its pose may depend on the
+  // order in which messages came.
+  bool ahead_of_readings = false;
 };
 
 // Where the left camera was.

@@ -9,6 +9,7 @@
 #include "features/error.h"
 #include "features/status_macros.h"
 #include "slam/front_end/depth_rules.h"
+#include "slam/inertial/initializer.h"
 #include "slam/loops/loop_closer.h"
 #include "slam/map/global_map.h"
 #include "slam/map/map_culling.h"
@@ -77,8 +78,12 @@ struct Localizer::State {
     return static_cast<int64_t>(map.keyframes().size()) >= options.max_keyframes ||
            map.live_points() >= options.max_points;
   }
+  // Until when readings of an inertial sensor tell that time has passed.
+  int64_t KnownTime() const;
   bool AreLoopsDue();
   bool UseLoops();
+  // Two maps become one, whose world is level if either's was.
+  void Join(const ClosedLoops& closed);
   void StartLoops();
   void AddKeyframe(const FrameStamp& stamp);
   std::shared_ptr<const KeyframeFeatures> FeaturesOfFrame(const StereoFrame& frame) const;
@@ -90,6 +95,8 @@ struct Localizer::State {
   void GiveUp(int32_t map_id);
   // Turns the world of the last pair's map so that z points up.
   void Level(LocalizerResult* result);
+  // The map says what the sensor's biases were when it was last ready there.
+  void KeepBiases();
   // What becomes of a pair that odometry did not locate, with nothing of the map near where an inertial sensor says.
   void FindOnImu(const FrameStamp& stamp, LocalizerResult* result);
   // Likewise without.
@@ -130,6 +137,11 @@ struct Localizer::State {
   int job_used_in = 0;
 };
 
+int64_t Localizer::State::KnownTime() const {
+  const int64_t newest = odometry.inertial() == nullptr ? INT64_MIN : odometry.inertial()->buffer().newest_ns();
+  return newest == INT64_MIN ? newest : newest + ImuBuffer::kLongestGapNs;
+}
+
 bool Localizer::State::AreLoopsDue() {
   if (!job.valid()) return false;
   if (options.mode == LocalizerMode::kReproducible) return --job_used_in <= 0;
@@ -150,12 +162,23 @@ bool Localizer::State::UseLoops() {
     map.Sync(odometry.map());
   }
   map.ApplyCorrections(closed.corrections, closed.map_id);
-  map.Join(closed.map_id, closed.into);
-  if (closed.map_id != odometry.map_id()) return true;
-  odometry.ApplyCorrections(closed.corrections);
-  odometry.Rename(closed.into);
+  if (closed.map_id == odometry.map_id()) odometry.ApplyCorrections(closed.corrections);
+  if (closed.map_id != closed.into) Join(closed);
   was_tracking = false;  // its position has moved
   return true;
+}
+
+void Localizer::State::Join(const ClosedLoops& closed) {
+  const bool is_here = odometry.map_id() == closed.map_id || odometry.map_id() == closed.into;
+  const bool becomes_level = map.LevelOf(closed.map_id).has_value() && !map.LevelOf(closed.into).has_value();
+  map.Join(closed.map_id, closed.into);
+  if (becomes_level) {
+    const Eigen::Vector3d gravity = closed.corrections.begin()->second.rotation * -Eigen::Vector3d::UnitZ();
+    const Pose level = LevelWorld(gravity, Pose());
+    map.ApplyCorrections({{0, level}}, closed.into);
+    if (is_here) odometry.TurnWorld(level);
+  }
+  if (is_here) odometry.Rename(closed.into, map.LevelOf(closed.into));
 }
 
 void Localizer::State::StartLoops() {
@@ -170,7 +193,6 @@ void Localizer::State::StartLoops() {
   unqueried.erase(unqueried.begin(), end);
   job_used_in = options.loop_delay;
   MapSnapshot snapshot = SnapshotOf(map, odometry.camera(), scales, queried);
-  snapshot.is_level = odometry.is_level() && map_of(queried.front()) == odometry.map_id();
   job = RunInBackground(threads, [snapshot = std::move(snapshot), by = closer.get(), close = options.close_loops] {
     return by->Check(snapshot, close);
   });
@@ -237,7 +259,14 @@ void Localizer::State::Level(LocalizerResult* result) {
   SettleFor(result);
   if (!odometry.wants_level()) return;  // a loop has led into another map
   map.ApplyCorrections({{0, odometry.Level(result)}}, odometry.map_id());
+  map.SetLevel(odometry.map_id(), odometry.inertial()->level());
   was_tracking = false;  // its position has moved
+}
+
+void Localizer::State::KeepBiases() {
+  if (odometry.is_level() && odometry.inertial()->is_ready()) {
+    map.SetLevel(odometry.map_id(), odometry.inertial()->level());
+  }
 }
 
 void Localizer::State::FindOnImu(const FrameStamp& stamp, LocalizerResult* result) {
@@ -262,8 +291,8 @@ void Localizer::State::FindLost(const FrameStamp& stamp, LocalizerResult* result
   FoundPlace found;
   if (Find(odometry.frame(), &found)) {
     if (found.map_id != last_map) GiveUp(last_map);
-    odometry.Relocalize(std::move(found.around), found.map_id, found.camera_from_world, std::move(found.matches),
-                        result);
+    odometry.Relocalize(std::move(found.around), found.map_id, map.LevelOf(found.map_id), found.camera_from_world,
+                        std::move(found.matches), result);
     return;
   }
   if (!IsYoung(last_map) && (not_found <= kPatience || IsFull())) return;
@@ -312,6 +341,7 @@ void Localizer::State::Watch(const CameraView& view, int64_t time_ns, const std:
 }
 
 void Localizer::State::Describe(LocalizerResult* result) const {
+  result->inertial.is_level = map.LevelOf(result->map_id).has_value();
   result->rig_uncertainty = odometry.rig_uncertainty();
   result->keyframes = static_cast<int64_t>(map.keyframes().size());
   result->points = map.live_points();
@@ -348,7 +378,7 @@ absl::Status Localizer::Track(const CameraView& view, const FrameStamp& stamp, L
   GLINT_RETURN_IF_ERROR(s.clock.Validate(stamp.time_ns));
   FrameClock clock = s.clock;
   std::vector<Warning> warnings;
-  const int64_t time_ns = clock.Next(stamp.time_ns, &warnings);
+  const int64_t time_ns = clock.Next(stamp.time_ns, &warnings, s.KnownTime());
   GLINT_RETURN_IF_ERROR(s.odometry.ValidateInput(view, time_ns));
   if (!view.has_depth() && s.frozen.Look(view.left, view.right)) {
     s.clock = clock;
@@ -371,12 +401,18 @@ absl::Status Localizer::Track(const CameraView& view, const FrameStamp& stamp, L
   }
   if (IsLocated(result->status)) s.not_found = 0;
   if (s.odometry.wants_level()) s.Level(result);
+  s.KeepBiases();
   s.Watch(view, time_ns, warnings, result);
   s.Describe(result);
   return absl::OkStatus();
 }
 
 absl::Status Localizer::AddImu(const ImuReadings& readings) { return state_->odometry.AddImu(readings); }
+
+void Localizer::PredictPoses(absl::Span<const int64_t> sensor_times_ns,
+                             const std::function<void(const PredictedPose&)>& found) const {
+  state_->odometry.PredictPoses(sensor_times_ns, found);
+}
 
 ImuCounts Localizer::imu_counts() const {
   const InertialMotion* const inertial = state_->odometry.inertial();
@@ -432,7 +468,7 @@ absl::Status Localizer::LoadMap(const std::string& path) {
   if (s.options.odometry.refine_rig) camera.rig_rotation = loaded.camera.rig_rotation;
   const MapKeyframe& last = s.map.keyframes().back();
   s.odometry.Load(s.map.Around(last.id, s.options.odometry.window, s.options.odometry.noise), camera,
-                  last.camera_from_world, last.id + 1, static_cast<int64_t>(s.map.points().size()));
+                  last.camera_from_world, last.id + 1, static_cast<int64_t>(s.map.points().size()), s.map.LevelOf(0));
   s.loaded_map = s.odometry.map_id();
   s.map.Join(0, s.loaded_map);
   s.not_found = 0;

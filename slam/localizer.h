@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "features/background.h"
 #include "features/depth.h"
 #include "features/types.h"
@@ -28,6 +29,7 @@
 #include "slam/geometry/stereo_camera.h"
 #include "slam/inertial/imu.h"
 #include "slam/inertial/imu_buffer.h"
+#include "slam/inertial/report.h"
 #include "slam/odometry/odometry.h"
 
 namespace glint::slam {
@@ -98,8 +100,13 @@ class Localizer {
 
   // As Odometry::AddImu(). What is received is counted; see InertialReport. With a sensor the world of a map becomes
   // level (z up) with the pair that gravity is found by, which has inertial.is_level set: all keyframes and points turn
-  // about the map's first camera. Loops then leave it level.
+  // about the map's first camera. Loops then leave it level, also where the map is loaded or found again, which need no
+  // sensor; inertial.is_level says so of every result. Maps that become one are level if either was. A level world is
+  // turned again where later estimates of gravity contradict it.
   absl::Status AddImu(const ImuReadings& readings);
+  // As Odometry::PredictPoses().
+  void PredictPoses(absl::Span<const int64_t> sensor_times_ns,
+                    const std::function<void(const PredictedPose&)>& found) const;
   // All zero without a sensor.
   ImuCounts imu_counts() const;
 
@@ -114,7 +121,8 @@ class Localizer {
   // FAILED_PRECONDITION: there is no map yet.
   absl::Status SaveMap(const std::string& path) const;
 
-  // Replaces maps and path by those of a file; its world, keyframe ids and rig rotation go on. NOT_FOUND: no such file.
+  // Replaces maps and path by those of a file; its world, whether that is level, keyframe ids and rig rotation go on,
+  // and what the sensor's biases were, as a prior unless this run has its own. NOT_FOUND: no such file.
   // INVALID_ARGUMENT: not a map, of another version, cut short, damaged, or of another camera or detector.
   // RESOURCE_EXHAUSTED: over max_keyframes or max_points. An error leaves everything as it was.
   absl::Status LoadMap(const std::string& path);

@@ -33,7 +33,7 @@ from glint.errors import (
 from glint.features import Features, Result, Timings
 from glint.features import Warning as Warning  # not in __all__: it would hide Python's own
 from glint.image import Encoded, Raw, Shared
-from glint.inertial import Imu, ImuReadings, ImuReceived, Inertial, InertialStatus
+from glint.inertial import Imu, ImuPoses, ImuReadings, ImuReceived, Inertial, InertialStatus
 from glint.localization import (
     DepthCamera,
     GetMap,
@@ -95,6 +95,7 @@ __all__ = [
     "GetMap",
     "GlintError",
     "Imu",
+    "ImuPoses",
     "ImuReadings",
     "ImuReceived",
     "Inertial",

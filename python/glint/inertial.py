@@ -9,7 +9,7 @@ import numpy as np
 
 from glint.camera import set_transform
 from glint.errors import InternalError, InvalidArgument, invalid
-from glint.options import fill, frame_id
+from glint.options import fill, frame_id, nanoseconds
 from glint.v1 import localization_pb2 as pb
 
 
@@ -27,6 +27,9 @@ class Imu:
                      time of the sensor's clock = time of the images + this
     gyroscope_range, accelerometer_range
                      rad/s, m/s^2: readings as large as these are saturated; None: not known
+    max_wait_for_readings
+                     seconds, 0..1, that a pair waits at most for readings at or after its time, which later items may
+                     bring; 0: not at all; None: 0.1
     """
 
     camera_from_imu: Union[np.ndarray, Tuple[Any, Any]]
@@ -39,6 +42,7 @@ class Imu:
     imu_time_minus_camera_time_ns: int = 0
     gyroscope_range: Optional[float] = None
     accelerometer_range: Optional[float] = None
+    max_wait_for_readings: Optional[float] = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,6 +54,7 @@ class ImuReadings:
     angular_velocity       (n, 3), rad/s
     acceleration           (n, 3), m/s^2: at rest 9.81 upwards; with accelerometer_times_ns (m, 3)
     accelerometer_times_ns (m,), if they are not the gyroscope's
+    poses                  of an item of its own: its answer is to have ImuPoses at times_ns
     """
 
     times_ns: Union[np.ndarray, Sequence[int]]
@@ -57,7 +62,10 @@ class ImuReadings:
     acceleration: Any
     accelerometer_times_ns: Union[np.ndarray, Sequence[int], None] = None
     id: Optional[int] = None
+    poses: bool = False
 
+
+UPPER = np.triu_indices(6)  # of a covariance on the wire
 
 ImuLike = Union[ImuReadings, Tuple[Any, Any, Any]]  # (times_ns, angular_velocity, acceleration)
 
@@ -70,10 +78,27 @@ class InertialStatus(enum.IntEnum):
     LEFT_OUT = 3
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class ImuPoses:
+    """Where the sensor says that the left camera was, from the last pair before the ImuReadings on: at each of its
+    times_ns that is later than that pair, in order, as far as there are readings of both sensors. Empty unless READY.
+
+    times_ns           int64 (n,), of the images' clock
+    world_from_camera  float64 (n, 4, 4), as Location.world_from_camera
+    velocities         float64 (n, 3), of the sensor in the world, m/s
+    covariances        float64 (n, 6, 6), as Location.covariance
+    """
+
+    times_ns: np.ndarray
+    world_from_camera: np.ndarray
+    velocities: np.ndarray
+    covariances: np.ndarray
+
+
 @dataclasses.dataclass(frozen=True)
 class ImuReceived:
     """Readings of a stream so far, and those of them that were not used as they came;
-    proto/glint/v1/localization.proto says why."""
+    proto/glint/v1/localization.proto says why. poses: ImuPoses, of an ImuReadings that asked for them; else None."""
 
     received: int = 0
     late: int = 0
@@ -83,6 +108,7 @@ class ImuReceived:
     saturated: int = 0
     frozen: int = 0
     dropped: int = 0
+    poses: Optional[ImuPoses] = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,6 +126,9 @@ class Inertial:
                     normalised: about 1 or less where all is well
     blind_ns        since the images located a pair; 0: they did this one
     readings        ImuReceived
+    ahead_of_readings
+                    the pair was located before there was a reading of each sensor at or after its time: its pose may
+                    depend on the order of items
     """
 
     status: InertialStatus
@@ -114,6 +143,7 @@ class Inertial:
     position_innovation: float
     blind_ns: int
     readings: ImuReceived
+    ahead_of_readings: bool = False
 
 
 # ---- writing: messages, whose ranges are the server's to check
@@ -128,7 +158,10 @@ def imu_message(given: Optional[Imu]) -> Optional[pb.InertialSensor]:
     message = pb.InertialSensor()
     rotation, translation = _rigid(given.camera_from_imu)
     set_transform(rotation, translation, message.camera_from_imu, "imu.camera_from_imu")
-    fill({name: value for name, value in vars(given).items() if name != "camera_from_imu"}, message, prefix="imu.")
+    own = ("camera_from_imu", "max_wait_for_readings")
+    fill({name: value for name, value in vars(given).items() if name not in own}, message, prefix="imu.")
+    if given.max_wait_for_readings is not None:
+        message.max_wait_for_readings_ns = nanoseconds(given.max_wait_for_readings, "imu.max_wait_for_readings")
     return message
 
 
@@ -150,7 +183,7 @@ def readings_message(given: ImuLike) -> pb.ImuReadings:
 
 
 def batch_message(number: int, given: ImuReadings) -> pb.AddImu:
-    return pb.AddImu(frame_id=frame_id(number), readings=readings_message(given))
+    return pb.AddImu(frame_id=frame_id(number), readings=readings_message(given), poses=bool(given.poses))
 
 
 def _rigid(given: Any) -> "tuple[Any, Any]":
@@ -195,8 +228,36 @@ def _vectors(given: Any, name: str, count: int) -> "list[float]":
 # ---- reading
 
 
+def pose_matrices(poses: np.ndarray) -> np.ndarray:
+    """float64 (n, 4, 4) of (n, 7): quaternions of length 1, x, y, z, w, and positions."""
+    x, y, z, w, *position = poses.T
+    matrices = np.zeros((len(poses), 4, 4))
+    matrices[:, :3, 3] = np.stack(position, axis=1)
+    matrices[:, 3, 3] = 1
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
+    )
+    for row, values in enumerate(rows):
+        matrices[:, row, :3] = np.stack(values, axis=1)
+    return matrices
+
+
 def read_received(message: pb.ImuReceived) -> ImuReceived:
-    return ImuReceived(**{field.name: getattr(message, field.name) for field in message.DESCRIPTOR.fields})
+    fields = {field.name: getattr(message, field.name) for field in message.DESCRIPTOR.fields}
+    return ImuReceived(**{**fields, "poses": _poses(message.poses) if message.HasField("poses") else None})
+
+
+def _poses(message: pb.ImuPoses) -> ImuPoses:
+    times = np.array(message.time_ns, np.int64)
+    columns = [(message.pose, 7), (message.velocity, 3), (message.covariance, len(UPPER[0]))]
+    if any(len(values) != size * len(times) for values, size in columns):
+        raise InternalError("imu.poses: the server's arrays contradict each other")
+    poses, velocities, upper = (np.array(values, np.float64).reshape(-1, size) for values, size in columns)
+    covariances = np.zeros((len(times), 6, 6))
+    covariances[:, UPPER[0], UPPER[1]] = covariances[:, UPPER[1], UPPER[0]] = upper
+    return ImuPoses(times, pose_matrices(poses), velocities, covariances)
 
 
 def read_inertial(message: Optional[pb.Inertial]) -> Optional[Inertial]:

@@ -10,7 +10,15 @@ from glint.encoding import Fields, encode
 from glint.errors import InternalError, invalid
 from glint.features import Timings
 from glint.image import fields_of, mask_fields_of, optional_fields_of
-from glint.inertial import ImuReadings, batch_message, read_inertial, read_received, readings_message
+from glint.inertial import (
+    UPPER,
+    ImuReadings,
+    batch_message,
+    pose_matrices,
+    read_inertial,
+    read_received,
+    readings_message,
+)
 from glint.localization import (
     DepthCamera,
     GetMap,
@@ -26,9 +34,6 @@ from glint.localization import (
 from glint.options import fill, frame_id, nanoseconds, numbers, time_ns
 from glint.v1 import localization_pb2 as pb
 from glint.wire import equal_lengths, read_answer, read_warnings
-
-_UPPER = np.triu_indices(6)
-
 
 # ---- writing
 
@@ -102,16 +107,8 @@ def localize_item(number: int, item: LocalizeItem) -> bytes:
 
 
 def _matrix(pose: pb.Pose) -> np.ndarray:
-    """float64 (4, 4) of a quaternion of length 1 and a position."""
-    x, y, z, w = pose.qx, pose.qy, pose.qz, pose.qw
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w), pose.x],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w), pose.y],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y), pose.z],
-            [0, 0, 0, 1],
-        ]
-    )
+    """float64 (4, 4)."""
+    return pose_matrices(np.array([[pose.qx, pose.qy, pose.qz, pose.qw, pose.x, pose.y, pose.z]]))[0]
 
 
 def _vector(rotation: pb.Rotation) -> np.ndarray:
@@ -119,13 +116,13 @@ def _vector(rotation: pb.Rotation) -> np.ndarray:
 
 
 def _location(message: pb.Location) -> Location:
-    if message.status not in LocationStatus.__members__.values() or len(message.covariance) not in (0, len(_UPPER[0])):
+    if message.status not in LocationStatus.__members__.values() or len(message.covariance) not in (0, len(UPPER[0])):
         raise InternalError("location: the server's answer has an unknown status or a covariance of another size")
     covariance: Optional[np.ndarray] = None
     if message.covariance:
         covariance = np.zeros((6, 6))
-        covariance[_UPPER] = message.covariance
-        covariance.T[_UPPER] = message.covariance
+        covariance[UPPER] = message.covariance
+        covariance.T[UPPER] = message.covariance
     plain = ("keypoints", "matches", "inliers", "reprojection_error", "keyframe", "loop_closed", "map_full", "map_id")
     return Location(
         status=LocationStatus(message.status),

@@ -63,6 +63,8 @@ inline constexpr Name kImuReadings = {"glint_imu_readings_total", "Readings of i
 inline constexpr Name kImuFaults = {"glint_imu_faults_total",
                                     "Readings of inertial sensors that were not used as they came, or did not come, by "
                                     "kind: late, duplicate, unsorted, missing, saturated, frozen, dropped."};
+inline constexpr Name kPairsAheadOfReadings = {"glint_pairs_ahead_of_readings_total",
+                                               "Pairs located before there was a reading of their inertial sensor"};
 inline constexpr Name kInertialPairs = {"glint_inertial_pairs_total",
                                         "Pairs of streams with an inertial sensor, by what is known of it: "
                                         "initializing, ready, left_out."};

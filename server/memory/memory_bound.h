@@ -143,7 +143,8 @@ inline constexpr int64_t kLocalizeBytesPerPixel = 8;
 // accelerometer: 16384 readings that wait for their turn (40 bytes), 65536 for the last 16384, which are moved now and
 // then (32), and twice 4096 of a message (32). Of both: three times the samples between two pairs, 16384 (56), and 72
 // times 1024 of them: between the keyframes of the window, those of its adjustment, and the last poses.
-inline constexpr int64_t kInertialBytes = int64_t{13} << 20;
+// Poses at the times of 4096 and 512 readings (272); what is made of them is a reply.
+inline constexpr int64_t kInertialBytes = int64_t{14} << 20;
 
 // Lanes of a server, as the bound knows them.
 struct BoundedLanes {

@@ -33,16 +33,22 @@ class StreamState : public LaneWork {
  public:
   // True if at most one frame is on a lane at a time, in order of arrival.
   virtual bool serial() const { return false; }
+  // True if a frame of a serial state may wait for later messages (LaneWork::WaitsUntil).
+  virtual bool awaits_messages() const { return false; }
 
   // Reads the message into the job's payload, of the type that Operation::MakePayload() creates. Returns the envelope,
   // which lies in the payload; null: not a serialized message of the method's type.
   virtual const WireEnvelope* Read(decode::Pieces message, FrameJob* job) = 0;
   // Locates the content of a frame or an edit (FrameJob::is_edit), checks it as far as possible without decoding, and
-  // sets the job's nominal cost, `pixels`. `message` is valid until the job is answered or dropped.
+  // sets the job's nominal cost, `pixels`. `message` is valid until the job is answered or dropped; of an edit that is
+  // made to let others pass (FrameJob::lets_pass), during this call.
   virtual absl::Status Parse(const Message& message, FrameJob* job) = 0;
 
+  // An edit that was parsed without an error will have its turn, unless the stream ends before. Called before the next
+  // message is parsed.
+  virtual void Accept(FrameJob*) {}
   // Applies an edit in its turn, while no other job of the stream is on a lane, and sets the job's status. False:
-  // nothing was done, and a lane must Run() it.
+  // nothing was done, and a lane must Run() it. An edit that lets others pass: while later ones may be on lanes; true.
   virtual bool Edit(FrameJob* job);
   // Serializes the reply without status and timings. Called right after a Run() or Edit() that succeeded.
   virtual grpc::Slice Reply(const FrameJob& job) = 0;

@@ -20,8 +20,13 @@ void StreamCall::AdmitByPolicy(Frame* frame) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (phase_ == Phase::kBroken) frame->status = absl::CancelledError("the client has gone");
     if (frame->is_edit && frame->status.ok()) {
+      state_->Accept(frame);
       session_.AddEdit(frame);
-      edit_ = frame;
+      if (!frame->lets_pass) {
+        edit_ = frame;
+      } else {
+        frame->ReleaseAll();
+      }
       return;
     }
     session_.Add(frame, !frame->status.ok());

@@ -164,12 +164,22 @@ std::unique_ptr<Frame> StreamCall::ParseFrame() {
   return owned;
 }
 
-// Applies the edit. When its turn has come, no lane has a frame of the stream.
-void StreamCall::ApplyEdit() {
-  if (!edit_->ApplyEdit()) return PushEdit();
-  Frame* const frame = std::exchange(edit_, nullptr);
-  frame->ReleaseMessage();
-  frame->in_session.done = true;
+// Applies the edit, whose turn has come: no lane has a frame of the stream, unless the edit let it pass.
+void StreamCall::ApplyEdit(Frame* edit) {
+  if (!edit->ApplyEdit()) return PushEdit();
+  if (edit == edit_) edit_ = nullptr;
+  edit->ReleaseMessage();
+  edit->in_session.done = true;
+}
+
+// Drops the edits that no lane or queue has.
+void StreamCall::DropEdits(const absl::Status& why) {
+  for (size_t i = 0; i < session_.size(); ++i) {
+    FrameJob* const job = session_.at(i);
+    if (!job->is_edit || job->in_session.done || (job == edit_ && edit_on_lane_)) continue;
+    session_.Drop(job, DropReason::kNone, why);
+    if (job == edit_) edit_ = nullptr;
+  }
 }
 
 // Queues the edit for a lane. No other frame of the stream could displace it in the queue.
@@ -252,9 +262,7 @@ void StreamCall::Break(const absl::Status& why) {
     if (session_.held() != nullptr) {
       session_.Drop(session_.held(), DropReason::kNone, absl::CancelledError("the client has gone"));
     }
-    if (edit_ != nullptr && !edit_on_lane_) {
-      session_.Drop(std::exchange(edit_, nullptr), DropReason::kNone, absl::CancelledError("the client has gone"));
-    }
+    DropEdits(absl::CancelledError("the client has gone"));
   }
   FrameList removed = env_->queue.Remove(&flow_);
   std::lock_guard<std::mutex> lock(mutex_);
@@ -271,8 +279,22 @@ void StreamCall::End(const absl::Status& status) {
   end_ = status;
 }
 
-// Starts all operations that can start now.
 void StreamCall::Advance() {
+  StartWhatCan();
+  if (state_ != nullptr && state_->awaits_messages()) SayWhatMayCome();
+}
+
+// Tells the queue before which frames' answers no further message can come.
+void StreamCall::SayWhatMayCome() {
+  if (input_ == Input::kParsing) return env_->queue.MoreMayCome(&flow_, true);
+  const bool is_read_on = phase_ == Phase::kOpen && edit_ == nullptr;
+  // If nothing is being read now, it will be once the oldest is answered.
+  const FrameJob* const oldest = input_ == Input::kReading ? nullptr : session_.oldest();
+  env_->queue.MoreMayCome(&flow_, is_read_on, oldest);
+}
+
+// Starts all operations that can start now.
+void StreamCall::StartWhatCan() {
   if (alarm_set_ && phase_ == Phase::kBroken) alarm_.Cancel();
   if (phase_ == Phase::kBroken) {
     while (!writing_reply_ && session_.NextReply() != nullptr) {
@@ -282,7 +304,10 @@ void StreamCall::Advance() {
     }
     return;
   }
-  if (edit_ != nullptr && !edit_on_lane_ && session_.oldest() == edit_) ApplyEdit();
+  if (auto* const oldest = static_cast<Frame*>(session_.oldest());
+      oldest != nullptr && oldest->is_edit && !oldest->in_session.done && !edit_on_lane_) {
+    ApplyEdit(oldest);
+  }
   if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_reply_) {
     if (!frame->status.ok()) {
       frame->failure.set_frame_id(frame->id);

@@ -72,7 +72,10 @@ class StreamCall final : public Call, public FrameSink, private PlaceHolder {
   void SetAlarm(int64_t at);
   int64_t IdleDeadline(int64_t now) const;
   void Advance();
-  void ApplyEdit();
+  void StartWhatCan();
+  void SayWhatMayCome();
+  void ApplyEdit(Frame* edit);
+  void DropEdits(const absl::Status& why);
   void PushEdit();
   void ReleaseFirst();
   void Supersede(FrameJob* job);
@@ -116,8 +119,9 @@ class StreamCall final : public Call, public FrameSink, private PlaceHolder {
   Session session_;
   // Set once the options have been read. Edits change it while no frame is unanswered.
   std::unique_ptr<StreamState> state_;
-  StreamRange range_;          // of its images; lanes change it, one after the other
-  Frame* edit_ = nullptr;      // waits for the frames before it; no message is read meanwhile
+  StreamRange range_;  // of its images; lanes change it, one after the other
+  // Waits for the frames before it; no message is read meanwhile. Those that let others pass are in the session alone.
+  Frame* edit_ = nullptr;
   bool edit_on_lane_ = false;  // or queued: its turn has come, and a lane must run it
   CallTrace trace_;
   int references_ = 0;

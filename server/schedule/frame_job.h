@@ -70,6 +70,7 @@ struct FrameRequest {
   uint64_t id = 0;            // the client's
   size_t kind = 0;            // of work: times on lanes are remembered for each, and for its edits
   bool is_edit = false;       // edits its stream's state, once the frames before it are answered
+  bool lets_pass = false;     // an edit whose message is read already: those after it do not wait for it
   int64_t pixels = 0;         // nominal cost, in pixels of a detector; >= 0; of encoded images a guess
   int64_t bytes = 0;          // of the message that the job keeps in memory
   int64_t expires_at_ns = 0;  // MonotonicNs() after which lanes skip it; 0: never

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "server/schedule/lane_context.h"
+
 namespace glint {
 namespace {
 
@@ -122,7 +124,8 @@ FrameJob* FrameQueue::NextWaiting() const {
   return next;
 }
 
-void FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
+bool FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
+  bool any = false;
   for (FrameJob* job; (job = NextWaiting()) != nullptr && Fits(*job);) {
     waiting_.Remove(job);
     ++size_;
@@ -135,7 +138,9 @@ void FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
     bytes_ -= job->bytes;
     Add(job);
     idle_lanes_.WakeOne(job->in_queue.flow->lane_);
+    any = true;
   }
+  return any;
 }
 
 void FrameQueue::Add(FrameJob* job) {
@@ -169,6 +174,7 @@ FrameJob* FrameQueue::Pop(LaneWaiter* waiter, const std::atomic<bool>* stop) {
   FrameJob* job = nullptr;
   while (stop == nullptr || !*stop) {
     if ((job = TryPop()) != nullptr || (closed_ && groups_.empty())) break;
+    if (AdmitWaiting(&lock)) continue;  // a job that waits for later messages has made room
     if (idle_since == 0) idle_since = MonotonicNs();
     WaitAt(waiter, &lock);
   }
@@ -179,13 +185,17 @@ FrameJob* FrameQueue::Pop(LaneWaiter* waiter, const std::atomic<bool>* stop) {
   }
   waiter->spin_budget_.FrameCameAfter(idle_since == 0 ? 0 : MonotonicNs() - idle_since);
   job->in_queue.flow->lane_ = waiter;
+  if (waits_ > 0) idle_lanes_.WakeOne(nullptr);  // another lane is to know how long jobs wait
   AdmitWaiting(&lock);
   return job;
 }
 
 void FrameQueue::WaitAt(LaneWaiter* waiter, std::unique_lock<std::mutex>* lock) {
   // Queued frames are withheld from this lane for a limited time, which may end without any event.
-  if (!groups_.empty()) return idle_lanes_.Sleep(waiter, RecentCosts::kWindowNs / 4, lock);
+  if (!groups_.empty()) {
+    const int64_t wait_ns = std::max<int64_t>(waits_until_ - limits_.clock(), 0);
+    return idle_lanes_.Sleep(waiter, std::min(wait_ns, RecentCosts::kWindowNs / 4), lock);
+  }
   idle_lanes_.SpinAndSleep(waiter, limits_.max_spinning, lock);
 }
 
@@ -195,10 +205,16 @@ FrameJob* FrameQueue::TryPop() {
     return job;
   }
   const int64_t now = limits_.clock();
-  FlowGroup* const group = groups_.Next([&](FlowGroup* of) { return NextFlow(*of, now) != nullptr; });
-  if (group == nullptr) return nullptr;
-  FrameFlow* const flow = NextFlow(*group, now);
+  waits_until_ = std::numeric_limits<int64_t>::max();
+  FlowGroup* group;
+  FrameFlow* flow = nullptr;
+  while (flow == nullptr) {  // once, unless its job has begun to wait meanwhile
+    group = groups_.Next([&](FlowGroup* of) { return NextFlow(*of, now) != nullptr; });
+    if (group == nullptr) return nullptr;
+    flow = NextFlow(*group, now);
+  }
   FrameJob* const job = flow->jobs_.PopFront();
+  SetWaits(flow, false);
   LeaveGroup(*job);
   const int64_t expected_ns = job->in_queue.expected_ns = ExpectedNs(*job, now);
   group->flows_.Serve(flow, expected_ns);
@@ -211,12 +227,31 @@ FrameJob* FrameQueue::TryPop() {
 
 // The flow whose first job is the group's next; null if all are kept from the last idle lane.
 FrameFlow* FrameQueue::NextFlow(const FlowGroup& group, int64_t now) {
-  return group.flows_.Next([&](FrameFlow* flow) { return MayStart(*flow, now); });
+  return group.flows_.Next([&](FrameFlow* flow) { return MayStart(flow, now); });
 }
 
-bool FrameQueue::MayStart(const FrameFlow& flow, int64_t now) {
+int64_t FrameQueue::WaitsUntil(const FrameFlow& flow, int64_t now) const {
+  const FrameJob& job = *flow.jobs_.front();
+  if (!flow.may_wait_ || flow.begins_ == &job || closed_) return 0;
+  if (job.cancelled.load(std::memory_order_relaxed) || job.Expired(now)) return 0;
+  const int64_t until = job.work->WaitsUntil(job);
+  return until > now ? until : 0;
+}
+
+void FrameQueue::SetWaits(FrameFlow* flow, bool waits) {
+  waits_ += (waits ? 1 : 0) - (flow->waits_ ? 1 : 0);
+  flow->waits_ = waits;
+}
+
+bool FrameQueue::MayStart(FrameFlow* flow, int64_t now) {
+  const int64_t waits_until = WaitsUntil(*flow, now);
+  SetWaits(flow, waits_until > 0);
+  if (flow->waits_) {
+    waits_until_ = std::min(waits_until_, waits_until);
+    return false;
+  }
   if (idle_ > 1 || lanes_ < 2 || closed_) return true;
-  const int64_t expected_ns = ExpectedNs(*flow.jobs_.front(), now);
+  const int64_t expected_ns = ExpectedNs(*flow->jobs_.front(), now);
   return expected_ns <= kShortNs || recent_.CountMuchCheaper(expected_ns, now) < kSteadyFrames;
 }
 
@@ -254,6 +289,13 @@ void FrameQueue::Finished(const FrameJob& job, int64_t lane_ns) {
   if (!flow->jobs_.empty()) idle_lanes_.WakeOne(flow->lane_);
 }
 
+void FrameQueue::MoreMayCome(FrameFlow* flow, bool more, const FrameJob* but_for) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  flow->may_wait_ = more;
+  flow->begins_ = but_for;
+  if (flow->waits_) idle_lanes_.WakeOne(flow->lane_);
+}
+
 void FrameQueue::Release(int64_t bytes, int64_t lane_ns) {
   std::unique_lock<std::mutex> lock(mutex_);
   bytes_ -= bytes;
@@ -276,6 +318,7 @@ void FrameQueue::LaneLeaves() {
 
 FrameJob* FrameQueue::TakeFirst(FrameFlow* flow) {
   FrameJob* const job = flow->jobs_.PopFront();
+  SetWaits(flow, false);
   LeaveGroup(*job);
   Took(*job);
   return job;
@@ -308,6 +351,7 @@ bool FrameQueue::Remove(FrameJob* job) {
   FrameFlow* const flow = job->in_queue.flow;
   if (flow == nullptr) return false;
   if (flow->jobs_.Remove(job)) {
+    SetWaits(flow, false);
     LeaveGroup(*job);
     Took(*job);
     UnlinkUnlessReady(flow);

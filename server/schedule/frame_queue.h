@@ -17,6 +17,9 @@
 // A frame wakes the lane that had the stream's last frame, or else the lane that became idle last (IdleLanes): its
 // caches are warm. Which frame a woken lane gets is decided when it pops.
 //
+// The first frame of a flow may wait for what a later message of its stream brings (LaneWork::WaitsUntil). Such a frame
+// has no lane and, once a lane has seen that, no place among Limits::frames; its bytes count.
+//
 // While a frame waits for room, no later frame enters the queue, however small. The next frame admitted is the first of
 // the group whose frames in the queue are expected to take the least time and, among equal ones, with the longest wait;
 // otherwise many streams could fill the queue.
@@ -96,6 +99,9 @@ class FrameFlow {
   bool urgent_ = false;  // in no group
   bool serial_ = false;
   bool on_lane_ = false;              // a serial flow has a job on a lane: it is not among its group's flows_
+  bool may_wait_ = false;             // more messages may come before a job is answered,
+  const FrameJob* begins_ = nullptr;  // but for this one
+  bool waits_ = false;                // its first job did when a lane last looked
   const LaneWaiter* lane_ = nullptr;  // of the last job's lane; may dangle: compared only
 };
 
@@ -109,7 +115,7 @@ class FrameQueue {
   static constexpr int64_t kShortNs = 1'000'000;
 
   struct Limits {
-    int frames = 1;                                       // that may wait
+    int frames = 1;                                       // that may wait for a lane
     int64_t bytes = std::numeric_limits<int64_t>::max();  // FrameJob::bytes of waiting jobs and of those on lanes
     int lanes = 1;                                        // threads that call Pop()
     int max_spinning = 0;                                 // lanes that may spin for a frame at the same time
@@ -147,6 +153,9 @@ class FrameQueue {
   // A popped frame is finished after `lane_ns` on its lane, with its status: charges this time, and lets the next frame
   // of a serial flow go. Call once for each, while the flow lives, so before the job is handed back.
   void Finished(const FrameJob& job, int64_t lane_ns);
+  // Whether messages may come before the flow's frames are answered, `but_for` excepted; one may just have come. At
+  // first none may. For serial flows.
+  void MoreMayCome(FrameFlow* flow, bool more, const FrameJob* but_for = nullptr);
   // Releases the bytes of a popped frame; `lane_ns` is its time on the lane.
   void Release(int64_t bytes, int64_t lane_ns);
   // Removes one lane: its thread calls Pop() no more.
@@ -171,7 +180,9 @@ class FrameQueue {
  private:
   // All functions below require mutex_.
   void WaitAt(LaneWaiter* waiter, std::unique_lock<std::mutex>* lock);
-  bool Fits(const FrameJob& job) const { return size_ < limits_.frames && bytes_ <= limits_.bytes - job.bytes; }
+  bool Fits(const FrameJob& job) const {
+    return size_ - waits_ < limits_.frames && bytes_ <= limits_.bytes - job.bytes;
+  }
   // True if the job fits and takes no room that a waiting frame could have. `own_bytes`: of frames of its flow that
   // made room for it.
   bool MayEnter(const FrameJob& job, int64_t own_bytes = 0) const {
@@ -187,12 +198,15 @@ class FrameQueue {
   static void LeaveGroup(const FrameJob& job);
   void UnlinkUnlessReady(FrameFlow* flow);
   FrameJob* NextWaiting() const;
-  void AdmitWaiting(std::unique_lock<std::mutex>* lock);
+  bool AdmitWaiting(std::unique_lock<std::mutex>* lock);  // whether there were any
   // Time on a lane; 0 if nobody waits for the job any more.
   int64_t ExpectedNs(const FrameJob& job, int64_t now) const;
   void Learn(const FrameJob& job, int64_t lane_ns);
-  // False while the flow's first job is kept from the last idle lane.
-  bool MayStart(const FrameFlow& flow, int64_t now);
+  // Until when the flow's first job waits for later messages; 0: it does not.
+  int64_t WaitsUntil(const FrameFlow& flow, int64_t now) const;
+  void SetWaits(FrameFlow* flow, bool waits);
+  // False while the flow's first job waits for later messages, or is kept from the last idle lane.
+  bool MayStart(FrameFlow* flow, int64_t now);
   FrameFlow* NextFlow(const FlowGroup& group, int64_t now);
   FrameJob* TryPop();
 
@@ -205,6 +219,8 @@ class FrameQueue {
   int size_ = 0;                     // jobs of all flows, and jobs being admitted
   int64_t bytes_ = 0;                // of these and of jobs on lanes
   int64_t entries_ = 0;              // jobs that ever entered the queue
+  int waits_ = 0;                    // flows whose first job waits for later messages
+  int64_t waits_until_ = 0;          // the first of those that were seen since a lane last looked for a job
   int lanes_;
   int idle_ = 0;              // lanes inside Pop()
   RecentCosts recent_;        // expected times, at least kShortNs

@@ -51,6 +51,9 @@ class LaneWork {
   // Runs the job on a lane's thread: fills its payload and times. May throw std::bad_alloc, and std::system_error
   // if a thread cannot be made.
   virtual absl::Status Run(const LaneContext& context, FrameJob* job) = 0;
+  // MonotonicNs() until which the job, the first of a serial flow, waits for something that a later message of its
+  // stream may bring; past or 0: it may begin. The queue asks, with its lock held, on several threads.
+  virtual int64_t WaitsUntil(const FrameJob&) { return 0; }
 };
 
 // CANCELLED or DEADLINE_EXCEEDED if no client waits for the frame any more.

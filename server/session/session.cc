@@ -53,7 +53,7 @@ void Session::PopFront() {
 }
 
 void Session::CancelAll() {
-  for (size_t i = 0; i < count_; ++i) window_[(first_ + i) % window_.size()]->cancelled = true;
+  for (size_t i = 0; i < count_; ++i) at(i)->cancelled = true;
 }
 
 }  // namespace glint

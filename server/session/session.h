@@ -54,6 +54,9 @@ class Session {
   // Drops a frame, held or live, that no lane has: it is done.
   void Drop(FrameJob* job, DropReason reason, absl::Status status);
 
+  // The window, oldest first.
+  size_t size() const { return count_; }
+  FrameJob* at(size_t i) const { return window_[(first_ + i) % window_.size()]; }
   // The oldest frame of the window; null if there is none.
   FrameJob* oldest() const { return count_ > 0 ? window_[first_] : nullptr; }
   // The oldest frame if it is done, so that its reply is next; else null.

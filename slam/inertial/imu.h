@@ -60,6 +60,19 @@ struct ImuBias {
   Eigen::Vector3d accelerometer = Eigen::Vector3d::Zero();  // m/s^2
 };
 
+// Biases and the standard deviation of each axis; by itself, of a sensor that nothing is known of.
+struct BiasEstimate {
+  ImuBias bias;
+  double gyroscope_sigma = 0.1;      // rad/s
+  double accelerometer_sigma = 0.1;  // m/s^2
+};
+
+// Of a world that is level: gravity points along -z.
+struct WorldLevel {
+  double gravity_sigma = 0;  // radians, 1e-6..0.1: of gravity's direction
+  BiasEstimate biases;       // of the sensor that told it, when it was last ready in this world
+};
+
 // A sensor's state beside its pose.
 struct ImuMotion {
   Eigen::Vector3d velocity = Eigen::Vector3d::Zero();  // of the sensor in the world, m/s

@@ -7,9 +7,8 @@
 namespace glint::slam {
 namespace {
 
-constexpr size_t kSteps = 64;       // newest ones, whose median is the usual step
-constexpr size_t kFewestSteps = 3;  // that tell it
-constexpr size_t kFrozen = 4;       // readings before that are the same
+constexpr size_t kSteps = 64;  // newest ones, whose median is the usual step
+constexpr size_t kFrozen = 4;  // readings before that are the same
 
 // Saturates.
 int64_t Difference(int64_t to, int64_t from) {
@@ -35,8 +34,8 @@ size_t ImuBuffer::Channel::FirstFrom(int64_t time_ns) const {
   return static_cast<size_t>(std::lower_bound(from, readings.end(), time_ns, IsEarlier) - readings.begin());
 }
 
-int64_t ImuBuffer::Channel::UsualStep(size_t end) const {
-  if (end < begin + kFewestSteps + 1) return 0;
+int64_t ImuBuffer::Channel::UsualStep(size_t end, size_t fewest) const {
+  if (end < begin + fewest + 1) return 0;
   std::array<int64_t, kSteps> steps;
   const size_t count = std::min(kSteps, end - begin - 1);
   for (size_t i = 0; i < count; ++i) {
@@ -69,8 +68,8 @@ void ImuBuffer::Channel::Drop(size_t count) {
 bool ImuBuffer::Channel::Cover(int64_t from_ns, int64_t to_ns, size_t* first, size_t* end) const {
   size_t inside = FirstFrom(from_ns), beyond = FirstFrom(to_ns);
   const bool has_before = inside > begin, has_after = beyond < readings.size();
-  const size_t known = std::max(beyond + (has_after ? 1 : 0), begin + kFewestSteps + 1);
-  const int64_t step = std::min(UsualStep(std::min(known, readings.size())), kLongestGapNs);
+  // One step tells it, if there are no more: what came beyond must not matter.
+  const int64_t step = std::min(UsualStep(beyond + (has_after ? 1 : 0), /*fewest=*/1), kLongestGapNs);
   const int64_t hold = std::min(5 * step / 2, kLongestGapNs);
   const auto gap = [this](size_t i) { return Difference(readings[i].time_ns, readings[i - 1].time_ns); };
   *first = inside;

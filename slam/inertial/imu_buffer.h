@@ -40,7 +40,8 @@ class ImuBuffer {
   // Samples from `from_ns` to `to_ns` in order, the first and the last exactly at these times: one at each reading of
   // the gyroscope between them, accelerations and both ends interpolated. Readings may be extrapolated (held) by at
   // most 2.5 usual steps, and kLongestGapNs, at the ends; beyond that, where there is a gap of over kLongestGapNs
-  // inside, and unless from_ns < to_ns: false, and `samples` is empty.
+  // inside, and unless from_ns < to_ns: false, and `samples` is empty. Of the readings from `to_ns` on only the first
+  // of each sensor matters.
   static constexpr int64_t kLongestGapNs = 100'000'000;
   bool Between(int64_t from_ns, int64_t to_ns, std::vector<ImuSample>* samples) const;
 
@@ -59,8 +60,8 @@ class ImuBuffer {
     struct Tally {
       int64_t missing = 0, frozen = 0;
     };
-    size_t FirstFrom(int64_t time_ns) const;  // the index of the first reading that is not earlier
-    int64_t UsualStep(size_t end) const;      // of the readings up to there
+    size_t FirstFrom(int64_t time_ns) const;                 // the index of the first reading that is not earlier
+    int64_t UsualStep(size_t end, size_t fewest = 3) const;  // of the readings up to there, by as many steps at least
     Tally TallyBetween(size_t first, size_t end, int64_t step) const;
     void Drop(size_t count);
     // The readings that tell values from `from_ns` to `to_ns`: at least one; those at the ends are held beyond.

@@ -58,6 +58,7 @@ class InertialFilter {
   double velocity_sigma() const { return Sigma(6); }
   double gyroscope_sigma() const { return Sigma(9); }
   double accelerometer_sigma() const { return Sigma(12); }
+  double gravity_sigma() const { return Sigma(15); }  // m/s^2
   // Of velocity, gyroscope's bias and accelerometer's.
   Eigen::Matrix<double, 9, 1> MotionSigmas() const { return covariance_.diagonal().segment<9>(6).cwiseSqrt(); }
 

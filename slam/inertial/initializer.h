@@ -3,6 +3,7 @@
 #define GLINT_SLAM_INERTIAL_INITIALIZER_H_
 
 #include <Eigen/Core>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -31,22 +32,33 @@ struct InertialEstimate {
   // Squared whitened residuals of the measurements per degree of freedom that the unknowns leave them: about 1 where
   // noise is what the model and the options say, less where it is less, far above where poses and sensor contradict.
   double normalized_error = 0;
+  // The same of the priors of gravity and of the accelerometer's bias: at most 5 on average. Far above, they contradict
+  // the measurements, each of which a tilt shows in.
+  double prior_error = 0;
 };
 
-// Standard deviations of a pose relative to the one before.
+struct GravityPrior {
+  Eigen::Vector3d direction = Eigen::Vector3d::Zero();  // in the world, of length 1
+  double sigma = 0;                                     // radians above 0, of each of two axes
+};
+
 struct InitializerOptions {
+  // Standard deviations of a pose relative to the one before.
   double rotation_sigma = 0.001;  // radians
   double position_sigma = 0.005;  // metres
+  // What is known before.
+  BiasEstimate biases = {};
+  std::optional<GravityPrior> gravity = {};
 };
 
-// The estimate that agrees best with at least 4 poses, which are held, and one bias for all of them: the gyroscope's
-// bias from rotations, then a linear solution with gravity of any length, then Gauss-Newton on all unknowns with
-// gravity of the model's length. Priors of the biases, about 0: 0.1 rad/s and 0.1 m/s^2 (1 standard deviation). At
-// rest, gravity is the mean of what was measured.
+// The estimate that agrees best with at least 4 poses, which are held, one bias for all of them, and what is known
+// before: the gyroscope's bias from rotations; without a prior of gravity a linear solution with gravity of any length;
+// then Gauss-Newton on all unknowns with gravity of the model's length. At rest, gravity is the mean of what was
+// measured.
 //
 // False, and `estimate` as it was: too few poses, a measurement of 0 seconds, gravity without a direction, no finite
-// solution, or one that does not converge. Time grows with the cube of the number of poses (5 ms for 40). Pure:
-// thread-safe. The order of sums is fixed.
+// solution, or one that does not converge. Time grows with the number of poses, and with the samples that have to be
+// integrated again, about another bias of the gyroscope. Pure: thread-safe. The order of sums is fixed.
 bool EstimateInertial(const ImuModel& model, const InitializerOptions& options,
                       absl::Span<const PosedMeasurement> poses, InertialEstimate* estimate);
 

@@ -3,7 +3,9 @@
 #define GLINT_SLAM_INERTIAL_REPORT_H_
 
 #include <Eigen/Core>
+#include <cstdint>
 
+#include "slam/geometry/pose.h"
 #include "slam/inertial/imu.h"
 #include "slam/inertial/imu_buffer.h"
 
@@ -31,6 +33,15 @@ struct InertialReport {
   double position_innovation = 0;
   double blind_seconds = 0;  // since images located a frame, 0 if they did this one
   ImuCounts counts;
+};
+
+// Where the sensor says that the camera is, after the last frame.
+struct PredictedPose {
+  int64_t time_ns = 0;  // of the images' clock
+  Pose world_from_camera;
+  Eigen::Vector3d velocity = Eigen::Vector3d::Zero();  // of the sensor in the world, m/s
+  // As OdometryResult::covariance.
+  Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
 };
 
 }  // namespace glint::slam

@@ -51,7 +51,7 @@ LoopEdge EdgeTo(int64_t id, const LoopCloser::Place& place) {
 // The corrections of one map.
 std::map<int64_t, Pose> Solve(const MapSnapshot& snapshot, const std::vector<LoopEdge>& loops, int32_t map_id) {
   PoseGraph graph;
-  graph.is_level = snapshot.is_level;
+  graph.is_level = snapshot.level_maps.count(map_id) > 0;
   std::map<int64_t, size_t> index;
   for (const MapSnapshot::Frame& f : snapshot.frames) {
     if (f.map_id != map_id) continue;
@@ -87,6 +87,7 @@ MapSnapshot SnapshotOf(const GlobalMap& map, const StereoCamera& camera, const L
   snapshot.frames.reserve(map.keyframes().size());
   for (const MapKeyframe& k : map.keyframes()) {
     snapshot.frames.push_back({k.id, k.map_id, k.parent, k.from_parent, k.camera_from_world, k.features});
+    if (map.LevelOf(k.map_id).has_value()) snapshot.level_maps.insert(k.map_id);
   }
   for (const int64_t id : queried) {
     const MapKeyframe& queried_one = map.keyframes()[map.IndexOf(id)];
@@ -126,7 +127,7 @@ bool LoopCloser::AddLoop(const MapSnapshot& snapshot, const MapSnapshot::Frame& 
   const double distance = (found.Inverse().translation - expected.Inverse().translation).norm();
   if (distance > std::max(kLeastDrift, kLargestDrift * WayBetween(snapshot, place.keyframe, frame))) return false;
   double angle = AngleOf(apart.rotation);
-  if (snapshot.is_level) {
+  if (snapshot.level_maps.count(frame.map_id) > 0) {
     const Eigen::Vector3d z = Eigen::Vector3d::UnitZ();
     const Eigen::Vector3d up = frame.camera_from_world.rotation * z;
     const Eigen::Vector3d seen = found.rotation * (FrameOf(snapshot, place.keyframe).camera_from_world.rotation * z);
@@ -145,10 +146,19 @@ void LoopCloser::Meet(const MapSnapshot& snapshot, const MapSnapshot::Frame& fra
   if (place.fit.inliers < kMetShare * place.fit.matches) return;
   const MapSnapshot::Frame& known = FrameOf(snapshot, place.keyframe);
   const Pose frame_from_other = place.fit.query_from_match * known.camera_from_world;
-  const Meeting now{frame.map_id, known.map_id, frame_from_other.Inverse() * frame.camera_from_world};
+  const Eigen::Vector3d centre = frame.camera_from_world.Inverse().translation;
+  Meeting now{frame.map_id, known.map_id, frame_from_other.Inverse() * frame.camera_from_world};
+  if (snapshot.level_maps.count(frame.map_id) > 0 && snapshot.level_maps.count(known.map_id) > 0) {
+    const Eigen::Vector3d up = now.other_from_map.rotation * Eigen::Vector3d::UnitZ();
+    if (up.head<2>().norm() > kLargestTilt || up.z() < 0) return;
+    // About the vertical, and the camera stays where it was found.
+    const Eigen::Vector3d found = now.other_from_map * centre;
+    const Eigen::Quaterniond& q = now.other_from_map.rotation;
+    now.other_from_map.rotation = Eigen::Quaterniond(q.w(), 0, 0, q.z()).normalized();
+    now.other_from_map.translation = found - now.other_from_map.rotation * centre;
+  }
   const std::optional<Meeting> last = std::exchange(meeting_, now);
   if (!last.has_value() || last->map_id != now.map_id || last->other_id != now.other_id) return;
-  const Eigen::Vector3d centre = frame.camera_from_world.Inverse().translation;
   const Pose apart = now.other_from_map * last->other_from_map.Inverse();
   if (AngleOf(apart.rotation) > kMetRotation ||
       (now.other_from_map * centre - last->other_from_map * centre).norm() > kMetTranslation) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "slam/geometry/stereo_camera.h"
@@ -36,8 +37,7 @@ struct MapSnapshot {
   std::vector<Frame> frames;  // by id
   std::vector<LoopEdge> loops;
   std::vector<LoopQuery> queries;
-  // Of the queried keyframes' map: z points up, which corrections leave as it is.
-  bool is_level = false;
+  std::set<int32_t> level_maps;  // in whose worlds z points up, which corrections leave as it is
 };
 // `queried`: ids of keyframes of the map to look up, ascending.
 MapSnapshot SnapshotOf(const GlobalMap& map, const StereoCamera& camera, const LevelScales& scales,

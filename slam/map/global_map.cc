@@ -238,6 +238,14 @@ void GlobalMap::Join(int32_t from, int32_t to) {
   for (MapKeyframe& k : keyframes_) {
     if (k.map_id == from) k.map_id = to;
   }
+  if (from == to) return;
+  if (const auto level = LevelOf(from); level.has_value()) levels_.emplace(to, *level);
+  levels_.erase(from);
+}
+
+std::optional<WorldLevel> GlobalMap::LevelOf(int32_t map_id) const {
+  const auto found = levels_.find(map_id);
+  return found == levels_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void GlobalMap::RemoveMap(int32_t map_id) {
@@ -248,6 +256,7 @@ void GlobalMap::RemoveMap(int32_t map_id) {
   keyframes_.erase(std::remove_if(keyframes_.begin(), keyframes_.end(), is_of_map), keyframes_.end());
   const auto is_gone = [this](const LoopEdge& l) { return IndexOf(l.from) == kNone || IndexOf(l.to) == kNone; };
   loops_.erase(std::remove_if(loops_.begin(), loops_.end(), is_gone), loops_.end());
+  levels_.erase(map_id);
   points_.Shrink();
 }
 
@@ -272,6 +281,7 @@ GlobalMap GlobalMap::Only(int32_t map_id) const {
   for (size_t id = 0; id < points_.size(); ++id) points.push_back(points_[id]);
   GlobalMap only;
   only.Restore(std::move(keyframes), points, {});
+  if (const auto level = LevelOf(map_id); level.has_value()) only.SetLevel(map_id, *level);
   for (const LoopEdge& l : loops_) {
     if (only.IndexOf(l.from) != kNone && only.IndexOf(l.to) != kNone) only.loops_.push_back(l);
   }

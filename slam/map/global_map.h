@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "slam/estimate/local_map.h"
@@ -14,6 +15,7 @@
 #include "slam/front_end/frame_stamp.h"
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
+#include "slam/inertial/imu.h"
 #include "slam/map/landmark_table.h"
 
 namespace glint::slam {
@@ -85,7 +87,8 @@ class GlobalMap {
   void Sync(const LocalMap& window);
   // Corrects keyframes of a map by CorrectionOf() (new world from old), and each point with its last keyframe.
   void ApplyCorrections(const std::map<int64_t, Pose>& corrections, int32_t map_id);
-  // Makes keyframes and points of map `from` those of map `to`, in whose world they are by now.
+  // Makes keyframes and points of map `from` those of map `to`, in whose world they are by now. It is as level as `to`
+  // was, else as `from`.
   void Join(int32_t from, int32_t to);
   // Removes all of a map, which has no loops with others.
   void RemoveMap(int32_t map_id);
@@ -93,6 +96,9 @@ class GlobalMap {
   int64_t CountOf(int32_t map_id) const;
   int32_t LargestMap() const;
   GlobalMap Only(int32_t map_id) const;
+  // Of a map's world; nothing unless it is level.
+  std::optional<WorldLevel> LevelOf(int32_t map_id) const;
+  void SetLevel(int32_t map_id, const WorldLevel& level) { levels_[map_id] = level; }
   void AddLoop(const LoopEdge& loop) { loops_.push_back(loop); }
   // Removes a keyframe, which is not in odometry's window, and the landmarks that nothing else observes. What it was
   // tied to is tied to `heir`, another keyframe, by the pose between both.
@@ -124,6 +130,7 @@ class GlobalMap {
   std::vector<MapKeyframe> keyframes_;
   LandmarkTable points_;
   std::vector<LoopEdge> loops_;
+  std::map<int32_t, WorldLevel> levels_;  // by map
   int64_t live_points_ = 0;
 };
 

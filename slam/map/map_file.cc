@@ -1,10 +1,12 @@
 #include "slam/map/map_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -20,10 +22,11 @@ namespace glint::slam {
 namespace {
 
 constexpr char kMagic[8] = {'G', 'L', 'I', 'N', 'T', 'M', 'A', 'P'};
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
+constexpr uint32_t kOldestVersion = 3;  // does not say whether its world is level: it is not
 // Why maps of earlier versions, from 1 on, are not enough.
-constexpr const char* kMissing[kVersion - 1] = {"it does not say which detector made it",
-                                                "it does not say which frames its keyframes were"};
+constexpr const char* kMissing[kOldestVersion - 1] = {"it does not say which detector made it",
+                                                      "it does not say which frames its keyframes were"};
 // Two calibrations of one camera may differ by how their numbers were printed.
 constexpr double kSame = 1e-4;
 // Beyond these a map cannot go on: ids count up, and squares of distances must not overflow.
@@ -250,6 +253,51 @@ MapKeyframe GetKeyframe(const StereoCamera& camera, const LevelScales& scales, R
   return k;
 }
 
+// All numbers of a WorldLevel, with what their errors name them and the most that they may be; the least: of a standard
+// deviation kLeastSigma, of a bias the same with the other sign.
+struct LevelField {
+  const char* name;
+  double* value;
+  double most;
+  bool is_sigma;
+};
+constexpr double kLeastSigma = 1e-6;
+std::array<LevelField, 9> FieldsOf(WorldLevel* level) {
+  Eigen::Vector3d &w = level->biases.bias.gyroscope, &a = level->biases.bias.accelerometer;
+  return {{{"gravity_sigma", &level->gravity_sigma, 0.1, true},
+           {"gyroscope_bias.x", &w.x(), 0.5, false},
+           {"gyroscope_bias.y", &w.y(), 0.5, false},
+           {"gyroscope_bias.z", &w.z(), 0.5, false},
+           {"accelerometer_bias.x", &a.x(), 1.5, false},
+           {"accelerometer_bias.y", &a.y(), 1.5, false},
+           {"accelerometer_bias.z", &a.z(), 1.5, false},
+           {"gyroscope_bias_sigma", &level->biases.gyroscope_sigma, 0.1, true},
+           {"accelerometer_bias_sigma", &level->biases.accelerometer_sigma, 0.1, true}}};
+}
+
+void PutLevel(std::optional<WorldLevel> level, Writer* out) {
+  out->Put(static_cast<uint8_t>(level.has_value() ? 1 : 0));
+  if (!level.has_value()) return;
+  for (const LevelField& field : FieldsOf(&*level)) out->Put(*field.value);
+}
+
+std::optional<WorldLevel> GetLevel(Reader* in) {
+  const auto is_level = in->Get<uint8_t>();
+  in->Require(is_level <= 1);
+  if (is_level != 1) return std::nullopt;
+  WorldLevel level;
+  for (const LevelField& field : FieldsOf(&level)) *field.value = in->Get<double>();
+  return level;
+}
+
+absl::Status ValidateLevel(const std::string& path, WorldLevel level) {
+  for (const LevelField& field : FieldsOf(&level)) {
+    GLINT_RETURN_IF_ERROR(CheckRange(absl::StrCat(Echo(path), ": ", field.name), *field.value,
+                                     field.is_sigma ? kLeastSigma : -field.most, field.most));
+  }
+  return absl::OkStatus();
+}
+
 bool IsThere(const std::vector<MapKeyframe>& keyframes, int64_t id) {
   const auto found = std::lower_bound(keyframes.begin(), keyframes.end(), id,
                                       [](const MapKeyframe& k, int64_t wanted) { return k.id < wanted; });
@@ -315,6 +363,7 @@ absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, c
     out.Put(l.rotation_sigma);
     out.Put(l.translation_sigma);
   }
+  PutLevel(map.keyframes().empty() ? std::nullopt : map.LevelOf(map.keyframes().front().map_id), &out);
   out.PutChecksum();
   return file.Commit();
 }
@@ -332,8 +381,8 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
   in.GetBytes(magic, sizeof(magic));
   if (std::memcmp(magic, kMagic, sizeof(magic)) != 0) return refuse("is not a map");
   const auto version = in.Get<uint32_t>();
-  if (in.ok() && version != kVersion) {
-    const bool is_older = version >= 1 && version < kVersion;
+  if (in.ok() && (version < kOldestVersion || version > kVersion)) {
+    const bool is_older = version >= 1 && version < kOldestVersion;
     return ContradictionError(Echo(path), absl::StrCat("is a map of version ", version, ", not ", kVersion,
                                                        is_older ? ": " : "", is_older ? kMissing[version - 1] : ""));
   }
@@ -386,8 +435,11 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
     in.Require(l.rotation_sigma > 0 && l.rotation_sigma < 10 && l.translation_sigma > 0 && l.translation_sigma < 1e6);
   }
   CheckReferences(keyframes, loaded.features.descriptor_bytes, points.size(), loops, &in);
+  const std::optional<WorldLevel> level = version > kOldestVersion ? GetLevel(&in) : std::nullopt;
   if (keyframes.empty() || !in.IsComplete()) return refuse(kDamaged);
+  if (level.has_value()) GLINT_RETURN_IF_ERROR(ValidateLevel(path, *level));
   loaded.map.Restore(std::move(keyframes), points, std::move(loops));
+  if (level.has_value()) loaded.map.SetLevel(0, *level);
   if (loaded.map.live_points() > limits.points) {
     return over("points", static_cast<uint64_t>(loaded.map.live_points()), limits.points);
   }

@@ -1,4 +1,5 @@
-// Maps as files: a header with magic number and version, the map, and a checksum of both. Little-endian.
+// Maps as files: a header with magic number and version, the map, whether its world is level, and a checksum of all.
+// Little-endian. Of the version before, files are read, too: their worlds are not level.
 #ifndef GLINT_SLAM_MAP_MAP_FILE_H_
 #define GLINT_SLAM_MAP_MAP_FILE_H_
 
@@ -22,7 +23,7 @@ struct LoadedMap {
   StereoCamera camera;  // with the rig's rotation
   LevelScales scales;
   FeatureKind features;
-  GlobalMap map;  // of a keyframe at least
+  GlobalMap map;  // of a keyframe at least; its id is 0
 };
 
 // Writes the file as AtomicFile does, with its errors: any number of writers and readers may use one path at a time.
@@ -30,9 +31,10 @@ struct LoadedMap {
 absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, const LevelScales& scales,
                           const FeatureKind& features, const GlobalMap& map);
 
-// NOT_FOUND: no such file. INVALID_ARGUMENT: not a map, of another version, cut short, damaged, or of another camera
-// than `camera` (whose rig rotation does not matter) or another detector than that of `features`. RESOURCE_EXHAUSTED:
-// over a limit. Allocates no more than what the file's length and the limits allow.
+// NOT_FOUND: no such file. INVALID_ARGUMENT: not a map, of another version, cut short, damaged, of another camera than
+// `camera` (whose rig rotation does not matter) or another detector than that of `features`, or a number of the level
+// out of its range. RESOURCE_EXHAUSTED: over a limit. Allocates no more than what the file's length and the limits
+// allow.
 absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamera& camera, const FeatureKind& features,
                                       const MapFileLimits& limits);
 

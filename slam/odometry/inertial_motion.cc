@@ -23,7 +23,8 @@ constexpr size_t kMostSamples = 4096;     // between two poses
 constexpr size_t kMostPoses = 40;         // that an estimate is made of
 constexpr size_t kFewestPoses = 5;        // likewise
 constexpr double kLongest = 10;           // seconds that more poses than these cover, at most
-constexpr double kShortest = 1.5;         // seconds that they cover, at least
+constexpr double kShortest = 1.5;         // seconds that they cover, at least; or
+constexpr double kShortestLevel = 0.4;    // in a world that is level
 constexpr int kTryEvery = 3;              // poses
 constexpr double kRefineAfter = 3;        // seconds that it is ready, until
 constexpr double kRefineUntil = 10;       // a better estimate is taken, whose gravity is less uncertain by
@@ -32,6 +33,16 @@ constexpr double kGravitySigma = 0.0175;  // radians; of an estimate that is tak
 constexpr double kGyroscopeSigma = 0.005;
 constexpr double kVelocitySigma = 0.1;
 constexpr double kNormalizedError = 4;
+constexpr double kMapTilt = 0.009;           // radians: a map is not everywhere as level as on the whole
+constexpr double kContradiction = 3;         // standard deviations between directions of gravity
+constexpr double kPriorError = 16;           // of an estimate that begins with them; 1 in 150 is above by chance
+constexpr double kLeastGravitySigma = 1e-4;  // radians
+// What biases may have changed by, standard deviations in rad/s and m/s^2: since a moment ago, and since the sensor was
+// switched on.
+constexpr double kGyroscopeDrift = 0.003, kGyroscopeChange = 0.02;
+constexpr double kAccelerometerDrift = 0.03, kAccelerometerChange = 0.1;
+constexpr double kLeastBiasSigma = 1e-5;
+constexpr double kKnownGyroscope = 0.01;    // rad/s: standard deviation of a bias that is integrated about
 constexpr double kLargeCorrection = 0.005;  // radians, of the last pose: the next one's motion is not the camera's
 constexpr int kFrozen = 10;                 // samples in a row with the same values, to the bit, are none
 constexpr double kGyroscopeBias = 0.5;      // rad/s: more is no bias
@@ -66,11 +77,18 @@ double SecondsOf(const std::vector<PosedMeasurement>& poses) {
   return sum;
 }
 
+bool IsPlausible(const ImuBias& bias) {
+  return bias.gyroscope.norm() <= kGyroscopeBias && bias.accelerometer.norm() <= kAccelerometerBias;
+}
+
 bool IsPlausible(const InertialEstimate& estimate) {
   return estimate.gravity_sigma <= kGravitySigma && estimate.gyroscope_sigma <= kGyroscopeSigma &&
          estimate.velocity_sigma <= kVelocitySigma && estimate.normalized_error <= kNormalizedError &&
-         estimate.bias.gyroscope.norm() <= kGyroscopeBias && estimate.bias.accelerometer.norm() <= kAccelerometerBias;
+         IsPlausible(estimate.bias);
 }
+
+// Radians between `gravity` and that of a world that is level.
+double TiltOf(const Eigen::Vector3d& gravity) { return std::atan2(gravity.head<2>().norm(), -gravity.z()); }
 
 }  // namespace
 
@@ -86,6 +104,24 @@ std::optional<InertialFilter> InertialMotion::Predict(int64_t time_ns) const {
   return filter;
 }
 
+void InertialMotion::PredictEach(
+    absl::Span<const int64_t> times_ns,
+    const std::function<void(int64_t time_ns, const InertialFilter& filter)>& found) const {
+  if (!is_ready()) return;
+  InertialFilter filter = filter_;
+  std::vector<ImuSample> samples;
+  int64_t last_ns = time_ns_;
+  for (const int64_t time_ns : times_ns) {
+    if (time_ns <= last_ns) continue;
+    if (!buffer_.Between(last_ns, time_ns, &samples)) return;
+    Preintegration measured(model_, filter.state().motion.bias);
+    measured.Add(samples);
+    filter.Propagate(measured);
+    found(time_ns, filter);
+    last_ns = time_ns;
+  }
+}
+
 void InertialMotion::Advance(int64_t time_ns) {
   const int64_t last_ns = std::exchange(time_ns_, time_ns);
   has_innovation_ = false;
@@ -99,8 +135,12 @@ void InertialMotion::Advance(int64_t time_ns) {
     since_pose_.insert(since_pose_.end(), samples_.begin() + (since_pose_.empty() ? 0 : 1), samples_.end());
   if (since_pose_.size() > kMostSamples) is_pose_linked_ = false;
   if (is_keyframe_linked_) since_keyframe_.Add(samples_);
-  if (!is_ready()) return;
-  if (!has_samples_) return Reset();
+  if (!is_ready()) return FollowTilt();
+  if (!has_samples_) {
+    Reset();
+    tilt_.reset();
+    return;
+  }
   Preintegration measured(model_, filter_.state().motion.bias);
   measured.Add(samples_);
   filter_.Propagate(measured);
@@ -125,7 +165,7 @@ std::optional<Innovation> InertialMotion::Compare(const Pose& camera_from_world,
 void InertialMotion::Located(const Pose& camera_from_world, const Matrix6& covariance) {
   watch_.Add(time_ns_, camera_from_world, samples_);
   if (watch_.fault() != ImuFault::kNone) {
-    if (status_ != InertialStatus::kLeftOut) Reset();
+    if (status_ != InertialStatus::kLeftOut) Distrust();
     status_ = InertialStatus::kLeftOut;
     return;
   }
@@ -173,17 +213,35 @@ void InertialMotion::Remember(const Pose& camera_from_world) {
 
 void InertialMotion::Initialize() {
   const bool is_dense = history_.back().since_last.seconds() < kWideSpacing;
-  if (history_.size() < kFewestPoses || (is_dense && poses_since_try_ < kTryEvery) || SecondsOf(history_) < kShortest ||
-      (is_ready() && ready_seconds_ < kRefineAfter)) {
+  const bool by_level = is_level_ && !is_doubted_ && !is_ready();
+  if (history_.size() < kFewestPoses || (is_dense && poses_since_try_ < kTryEvery) ||
+      SecondsOf(history_) < (by_level ? kShortestLevel : kShortest) || (is_ready() && ready_seconds_ < kRefineAfter)) {
     return;
   }
   poses_since_try_ = 0;
   is_refined_ = is_ready() && ready_seconds_ >= kRefineUntil;
   if (is_refined_) is_pose_linked_ = false;  // no further pose is waited for
+  InitializerOptions options;
+  options.biases = PriorOfBiases();
+  const double level_sigma = std::hypot(gravity_sigma_, kMapTilt);
+  if (by_level) options.gravity = {-Eigen::Vector3d::UnitZ(), level_sigma};
   InertialEstimate estimate;
-  if (!EstimateInertial(model_, {}, history_, &estimate) || !IsPlausible(estimate)) return;
-  if (is_ready() && estimate.gravity_sigma > kRefineShare * gravity_sigma_) return;
-  gravity_sigma_ = estimate.gravity_sigma;
+  if (!EstimateInertial(model_, options, history_, &estimate)) return;
+  const bool agrees = by_level ? estimate.prior_error <= kPriorError
+                               : is_level_ && TiltOf(estimate.gravity) <=
+                                                  kContradiction * std::hypot(level_sigma, estimate.gravity_sigma);
+  is_doubted_ = is_doubted_ || (by_level && !agrees);
+  if (!IsPlausible(estimate) || (by_level && !agrees)) {
+    if (is_ready() || estimate.gyroscope_sigma > kKnownGyroscope) return;
+    // What is integrated about it now need not be again with the next poses.
+    bias_.gyroscope = estimate.bias.gyroscope;
+    for (PosedMeasurement& pose : history_) {
+      pose.since_last.Relinearize({bias_.gyroscope, pose.since_last.bias().accelerometer});
+    }
+    return;
+  }
+  const bool is_kept = is_held_ && agrees;
+  if (is_ready() && (is_kept || (!is_held_ && estimate.gravity_sigma > kRefineShare * gravity_sigma_))) return;
   bias_ = estimate.bias;
   const Pose world_from_imu = history_.back().camera_from_world.Inverse() * model_.camera_from_imu;
   InertialFilter::Sigmas sigmas;
@@ -199,7 +257,46 @@ void InertialMotion::Initialize() {
     history_.erase(history_.begin(), std::prev(history_.end()));
   }
   status_ = InertialStatus::kReady;
-  level_ = LevelWorld(estimate.gravity, Pose());  // the world is that of its first camera, or level to a degree
+  if (is_kept) return;
+  is_held_ = false;
+  gravity_sigma_ = std::max(kLeastGravitySigma, estimate.gravity_sigma);
+  level_ = LevelOf(estimate.gravity);
+}
+
+Pose InertialMotion::LevelOf(const Eigen::Vector3d& gravity) const {
+  if (!is_level_) return LevelWorld(gravity, Pose());  // the world is that of its first camera
+  return {Eigen::Quaterniond::FromTwoVectors(-gravity, Eigen::Vector3d::UnitZ()), Eigen::Vector3d::Zero()};
+}
+
+BiasEstimate InertialMotion::biases() const {
+  if (!is_ready()) return known_biases_;
+  const BiasEstimate unknown;
+  if (!IsPlausible(bias_)) return unknown;
+  return {bias_, std::clamp(filter_.gyroscope_sigma(), kLeastBiasSigma, unknown.gyroscope_sigma),
+          std::clamp(filter_.accelerometer_sigma(), kLeastBiasSigma, unknown.accelerometer_sigma)};
+}
+
+BiasEstimate InertialMotion::PriorOfBiases() const {
+  BiasEstimate prior = known_biases_;
+  const auto widen = [](double* sigma, double by, double most) { *sigma = std::min(std::hypot(*sigma, by), most); };
+  const BiasEstimate unknown;
+  widen(&prior.gyroscope_sigma, are_biases_own_ ? kGyroscopeDrift : kGyroscopeChange, unknown.gyroscope_sigma);
+  widen(&prior.accelerometer_sigma, are_biases_own_ ? kAccelerometerDrift : kAccelerometerChange,
+        unknown.accelerometer_sigma);
+  return prior;
+}
+
+void InertialMotion::FollowTilt() {
+  if (!tilt_.has_value()) return;
+  if (!has_samples_) return tilt_.reset();
+  Preintegration turned(model_, known_biases_.bias);
+  turned.Add(samples_);
+  tilt_->gravity = turned.DeltaRotation(known_biases_.bias).conjugate() * tilt_->gravity;
+  tilt_->seconds += turned.seconds();
+}
+
+double InertialMotion::Tilt::sigma(const ImuModel& model) const {
+  return std::hypot(sigma_at_first, model.gyroscope_noise() * std::sqrt(seconds), rate_sigma * seconds);
 }
 
 void InertialMotion::NotLocated() { watch_.Break(); }
@@ -225,13 +322,37 @@ void InertialMotion::Correct(const Pose& correction) {
   if (AngleOf(correction.rotation) > kLargeCorrection) watch_.Break();
 }
 
-void InertialMotion::EnterWorld() {
-  if (!is_ready()) return LeaveWorld();
-  is_level_ = false;
-  level_ = LevelWorld(filter_.gravity(), Pose());
+void InertialMotion::EnterWorld(const std::optional<WorldLevel>& level) {
+  if (!is_ready()) return LeaveWorld(level);
+  is_level_ = is_held_ = level.has_value();
+  level_.reset();
+  const double sigma = std::max(kLeastGravitySigma, filter_.gravity_sigma() / model_.gravity);
+  if (is_level_) {
+    gravity_sigma_ = level->gravity_sigma;
+    if (TiltOf(filter_.gravity()) <= kContradiction * std::hypot(gravity_sigma_, kMapTilt, sigma)) return;
+  }
+  is_held_ = false;
+  gravity_sigma_ = sigma;
+  level_ = LevelOf(filter_.gravity());
+}
+
+void InertialMotion::Distrust() {
+  Reset();
+  tilt_.reset();
+  known_biases_ = {};
+  are_biases_own_ = false;
 }
 
 void InertialMotion::Reset() {
+  if (is_ready()) {
+    known_biases_ = biases();
+    are_biases_own_ = true;
+    const InertialFilter& f = filter_;
+    tilt_ = {
+        f.state().world_from_imu.rotation.conjugate() * f.gravity(),
+        std::hypot(std::sqrt(f.PoseCovariance().diagonal().head<3>().maxCoeff()), f.gravity_sigma() / model_.gravity),
+        0, f.gyroscope_sigma()};
+  }
   status_ = InertialStatus::kInitializing;
   history_.clear();
   since_pose_.clear();
@@ -239,13 +360,25 @@ void InertialMotion::Reset() {
   poses_since_try_ = 0;
   is_refined_ = false;
   level_.reset();
+  is_held_ = is_level_;
+  is_doubted_ = false;
   blind_seconds_ = 0;
   watch_.Break();
 }
 
-void InertialMotion::LeaveWorld() {
+void InertialMotion::LeaveWorld(const std::optional<WorldLevel>& level) {
   Reset();
-  is_level_ = false;
+  is_level_ = is_held_ = level.has_value();
+  if (!is_level_) return;
+  gravity_sigma_ = level->gravity_sigma;
+  if (!are_biases_own_) known_biases_ = level->biases;
+}
+
+void InertialMotion::BeginWorld() {
+  LeaveWorld();
+  if (!tilt_.has_value() || tilt_->sigma(model_) > kGravitySigma) return;
+  gravity_sigma_ = tilt_->sigma(model_);
+  level_ = LevelOf(model_.camera_from_imu.rotation * tilt_->gravity);
 }
 
 Pose InertialMotion::TakeLevel() {

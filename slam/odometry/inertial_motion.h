@@ -6,9 +6,11 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "slam/geometry/pose.h"
 #include "slam/inertial/imu.h"
 #include "slam/inertial/imu_buffer.h"
@@ -33,6 +35,10 @@ class InertialMotion {
   bool is_ready() const { return status_ == InertialStatus::kReady; }
   // Where the last frame's state leads, if it is ready and there are readings up to then. Changes nothing.
   std::optional<InertialFilter> Predict(int64_t time_ns) const;
+  // Likewise at each of the times, which ascend, that is later than the last frame: step by step, so that it takes as
+  // long as there are readings; ends where these do. Changes nothing.
+  void PredictEach(absl::Span<const int64_t> times_ns,
+                   const std::function<void(int64_t time_ns, const InertialFilter& filter)>& found) const;
   // Goes on to a frame: readings since the last one are used, and the state moves along. Once for each frame.
   void Advance(int64_t time_ns);
   // How far a pose is from what is predicted for this frame. Nothing unless it is ready.
@@ -54,17 +60,25 @@ class InertialMotion {
 
   // The world moves by this (new world from old), or the poses that were found do.
   void Correct(const Pose& correction);
-  // The poses, corrected already, are of another map's world now.
-  void EnterWorld();
-  // Velocity and gravity are not known any more; the world is as level as it was.
+  // The poses, corrected already, are of another map's world now, which is level or not.
+  void EnterWorld(const std::optional<WorldLevel>& level = {});
+  // Velocity is not known any more. The world is as level as it was, which helps to find the rest, as do biases.
   void Reset();
-  // The next pose is of another world, of which nothing is known.
-  void LeaveWorld();
-  // Set once gravity was found or found better: what makes the world level, new world from old, is due.
+  // Likewise, but what the sensor has told of biases is not believed, nor where it was last held.
+  void Distrust();
+  // The next pose is of another world, which is level or not.
+  void LeaveWorld(const std::optional<WorldLevel>& level = {});
+  // This frame's camera is a new world.
+  void BeginWorld();
+  // Set once gravity was found or found better, or contradicts a world that is level: what makes the world level, new
+  // world from old, is due.
   bool wants_level() const { return level_.has_value(); }
   // The correction, which is then to be applied to all poses, Correct() included.
   Pose TakeLevel();
   bool is_level() const { return is_level_; }
+  WorldLevel level() const { return {gravity_sigma_, biases()}; }  // of a world that is level
+  // As they are, or were when they were last known.
+  BiasEstimate biases() const;
 
   const ImuModel& model() const { return model_; }
   const ImuBuffer& buffer() const { return buffer_; }
@@ -77,6 +91,10 @@ class InertialMotion {
   // Adds a pose to the history.
   void Remember(const Pose& camera_from_world);
   void Initialize();
+  BiasEstimate PriorOfBiases() const;
+  // What makes the world level, if gravity points there.
+  Pose LevelOf(const Eigen::Vector3d& gravity) const;
+  void FollowTilt();
 
   const ImuModel model_;
   ImuBuffer buffer_;
@@ -101,9 +119,20 @@ class InertialMotion {
   int poses_since_try_ = 0;
   double ready_seconds_ = 0;
   bool is_refined_ = false;
-  double gravity_sigma_ = 0;
   std::optional<Pose> level_;
   bool is_level_ = false;
+  double gravity_sigma_ = 0;   // radians, of the direction, once the world is level
+  bool is_held_ = false;       // the world was level before this estimate, and is not turned unless that contradicts it
+  bool is_doubted_ = false;    // it does
+  BiasEstimate known_biases_;  // while it is not ready
+  bool are_biases_own_ = false;  // of this run
+  // Gravity in the sensor's axes while it is not ready, by its rotation since it was.
+  struct Tilt {
+    Eigen::Vector3d gravity;
+    double sigma_at_first = 0, seconds = 0, rate_sigma = 0;
+    double sigma(const ImuModel& model) const;
+  };
+  std::optional<Tilt> tilt_;
 
   Preintegration since_keyframe_;
   bool is_keyframe_linked_ = false;

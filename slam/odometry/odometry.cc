@@ -341,8 +341,8 @@ void Odometry::ApplyCorrections(const std::map<int64_t, Pose>& corrections) {
   if (inertial_.has_value()) inertial_->Correct(last);
 }
 
-void Odometry::Rename(int32_t map_id) {
-  if (map_id != map_id_ && inertial_.has_value()) inertial_->EnterWorld();
+void Odometry::Rename(int32_t map_id, const std::optional<WorldLevel>& level) {
+  if (inertial_.has_value() && (map_id != map_id_ || level.has_value() != is_level())) inertial_->EnterWorld(level);
   map_id_ = map_id;
 }
 
@@ -362,9 +362,9 @@ void Odometry::Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world
 }
 
 void Odometry::Load(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, int64_t next_keyframe,
-                    int64_t next_point) {
+                    int64_t next_point, const std::optional<WorldLevel>& level) {
   Enter(std::move(map), next_map_id_++, camera_from_world, TrackingStatus::kLost);
-  if (inertial_.has_value()) inertial_->LeaveWorld();
+  if (inertial_.has_value()) inertial_->LeaveWorld(level);
   camera_ = camera;
   next_keyframe_ = next_keyframe;
   next_point_ = next_point;
@@ -376,9 +376,9 @@ bool Odometry::Confirm(const LocalMap& map, const StereoFrame& frame, int min_in
                               matches);
 }
 
-void Odometry::Relocalize(LocalMap map, int32_t map_id, const Pose& camera_from_world, FrameMatches matches,
-                          OdometryResult* result) {
-  if (inertial_.has_value()) map_id == map_id_ ? inertial_->Reset() : inertial_->LeaveWorld();
+void Odometry::Relocalize(LocalMap map, int32_t map_id, const std::optional<WorldLevel>& level,
+                          const Pose& camera_from_world, FrameMatches matches, OdometryResult* result) {
+  if (inertial_.has_value()) map_id == map_id_ ? inertial_->Reset() : inertial_->LeaveWorld(level);
   Enter(std::move(map), map_id, camera_from_world, TrackingStatus::kRelocalized);
   matches_ = std::move(matches);
   DescribeFit(result);
@@ -388,7 +388,7 @@ void Odometry::Relocalize(LocalMap map, int32_t map_id, const Pose& camera_from_
 bool Odometry::BeginMap(OdometryResult* result) {
   if (!CanInitialize()) return false;
   Enter({}, next_map_id_++, Pose(), TrackingStatus::kNewMap);
-  if (inertial_.has_value()) inertial_->LeaveWorld();
+  if (inertial_.has_value()) inertial_->BeginWorld();
   first_keyframe_ = next_keyframe_;
   AddKeyframe();
   result->is_keyframe = true;

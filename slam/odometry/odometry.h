@@ -14,11 +14,13 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "features/background.h"
 #include "features/depth.h"
 #include "features/types.h"
@@ -103,6 +105,11 @@ class Odometry {
   // Readings of the inertial sensor in the options, those up to a pair's time before it. INVALID_ARGUMENT: there is
   // none there, or a value is not finite.
   absl::Status AddImu(const ImuReadings& readings);
+  // Where the inertial sensor says that the camera is at times of readings of its gyroscope, in any order: at those
+  // later than the last pair, in order, as far as there are readings and for max_blind_seconds. None unless it is
+  // ready. Each time takes as long as the readings since the one before. Changes nothing.
+  void PredictPoses(absl::Span<const int64_t> sensor_times_ns,
+                    const std::function<void(const PredictedPose&)>& found) const;
   // What a pair is answered with that is not to be used, the `passed`-th in a row: where the last motion leads, as
   // kCoasting, for max_coasting pairs; then it is kLost. Changes nothing.
   void PassOver(int64_t time_ns, int passed, OdometryResult* result) const;
@@ -133,20 +140,22 @@ class Odometry {
   // Corrects all that is here, and returns the correction (new world from old), for the rest of the map and the result.
   // No adjustment may go on.
   Pose Level(OdometryResult* result);
+  // The map has another world (new from old): all that is here is of that. No adjustment may go on.
+  void TurnWorld(const Pose& new_from_old);
   bool is_level() const { return inertial_.has_value() && inertial_->is_level(); }
   const InertialMotion* inertial() const { return inertial_.has_value() ? &*inertial_ : nullptr; }
   // These three need that no adjustment goes on.
   // Goes on, lost, from a map that was saved, near a pose; new keyframes and points get ids from these on. The map is
-  // not empty, its ids lie below.
+  // not empty, its ids lie below. `level`, here and below: of the map's world, if it is.
   void Load(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, int64_t next_keyframe,
-            int64_t next_point);
+            int64_t next_point, const std::optional<WorldLevel>& level);
   // Whether most of what the last pair matches in `map` near a pose agrees with it, at least `min_inliers` points:
   // then the pose is refined, and `matches` are what it was refined by.
   bool Confirm(const LocalMap& map, const StereoFrame& frame, int min_inliers, Pose* camera_from_world,
                FrameMatches* matches);
   // Goes on from another local map, of a map that was begun here, in which the last pair was confirmed.
-  void Relocalize(LocalMap map, int32_t map_id, const Pose& camera_from_world, FrameMatches matches,
-                  OdometryResult* result);
+  void Relocalize(LocalMap map, int32_t map_id, const std::optional<WorldLevel>& level, const Pose& camera_from_world,
+                  FrameMatches matches, OdometryResult* result);
   // Begins another map with the last pair. False, with everything as it was: both cameras see too little.
   bool BeginMap(OdometryResult* result);
   // Whether the camera, which coasts on the inertial sensor, sees something that is not near it in the map.
@@ -160,7 +169,7 @@ class Odometry {
   // cameras see too little.
   bool GoOnFromImu(OdometryResult* result);
   // Another name for the map, whose world has become that of another one.
-  void Rename(int32_t map_id);
+  void Rename(int32_t map_id, const std::optional<WorldLevel>& level);
 
  private:
   bool CanInitialize() const;

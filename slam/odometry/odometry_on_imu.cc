@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "slam/front_end/frame_stamp.h"
 #include "slam/odometry/odometry.h"
 
 namespace glint::slam {
@@ -46,6 +47,26 @@ absl::Status Odometry::AddImu(const ImuReadings& readings) {
   return absl::OkStatus();
 }
 
+void Odometry::PredictPoses(absl::Span<const int64_t> sensor_times_ns,
+                            const std::function<void(const PredictedPose&)>& found) const {
+  if (!inertial_.has_value() || !inertial_->is_ready()) return;
+  const double most_seconds = options_.max_blind_seconds - inertial_->blind_seconds();
+  std::vector<int64_t> times;
+  times.reserve(sensor_times_ns.size());
+  for (const int64_t sensor_time_ns : sensor_times_ns) {
+    int64_t time_ns = 0;
+    const bool is_out_of_range =
+        __builtin_sub_overflow(sensor_time_ns, inertial_->model().imu_time_minus_camera_time_ns, &time_ns);
+    if (!is_out_of_range && SecondsBetween(last_time_ns_, time_ns) <= most_seconds) times.push_back(time_ns);
+  }
+  std::sort(times.begin(), times.end());
+  inertial_->PredictEach(times, [&](int64_t time_ns, const InertialFilter& filter) {
+    const Pose camera_from_world = filter.camera_from_world();
+    found({time_ns, camera_from_world.Inverse(), filter.state().motion.velocity,
+           filter.PoseCovariance() + AnchorCovarianceAt(camera_from_world)});
+  });
+}
+
 Eigen::Matrix<double, 6, 6> Odometry::AnchorCovarianceAt(const Pose& camera_from_world) const {
   const Pose from_anchor = camera_from_world * anchor_from_world_.Inverse();
   const Eigen::Matrix3d rotation = from_anchor.rotation.toRotationMatrix();
@@ -81,7 +102,7 @@ bool Odometry::IsContradicted(const PoseFit& fit) {
   contradicted_ = is_contradicted ? contradicted_ + 1 : 0;
   if (contradicted_ <= kMaxContradicted) return is_contradicted;
   contradicted_ = 0;
-  inertial_->Reset();  // images are believed in the end
+  inertial_->Distrust();  // images are believed in the end
   return false;
 }
 
@@ -173,12 +194,16 @@ std::optional<LocalProblem::Inertial> Odometry::InertialOfWindow() const {
   return inertial;
 }
 
+void Odometry::TurnWorld(const Pose& new_from_old) {
+  const Eigen::Matrix<double, 6, 6> anchor_covariance = anchor_covariance_;
+  ApplyCorrections({{0, new_from_old}});
+  anchor_covariance_ = anchor_covariance;
+  anchor_from_world_ = anchor_from_world_ * new_from_old.Inverse();
+}
+
 Pose Odometry::Level(OdometryResult* result) {
   Pose level = inertial_->TakeLevel();
-  const Eigen::Matrix<double, 6, 6> anchor_covariance = anchor_covariance_;
-  ApplyCorrections({{0, level}});
-  anchor_covariance_ = anchor_covariance;
-  anchor_from_world_ = anchor_from_world_ * level.Inverse();
+  TurnWorld(level);
   Describe(result);
   return level;
 }

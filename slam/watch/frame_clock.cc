@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -57,7 +56,7 @@ int64_t FrameClock::UsualStep() const {
   return std::max(kShortest, median > 0 ? std::min(median, mean) : mean);
 }
 
-int64_t FrameClock::Next(int64_t stamp_ns, std::vector<Warning>* warnings) {
+int64_t FrameClock::Next(int64_t stamp_ns, std::vector<Warning>* warnings, int64_t known_ns) {
   if (!has_time_) {
     has_time_ = true;
     anchor_ = stamp_ns;
@@ -68,7 +67,7 @@ int64_t FrameClock::Next(int64_t stamp_ns, std::vector<Warning>* warnings) {
     const int64_t usual = UsualStep();
     const int64_t longest = usual > 0 ? kMostSteps * usual : kLongestUnknown;
     const int64_t due = step - Difference(time_, anchor_time_);  // from the last frame's time
-    const bool is_in_line = step > 0 && due <= longest;
+    const bool is_in_line = step > 0 && (due <= longest || stamp_ns <= known_ns);
     time_ += is_in_line ? TakeInLine(stamp_ns, step, due, warnings) : TakeOutOfLine(stamp_ns, step, warnings);
   }
   last_stamp_ = stamp_ns;

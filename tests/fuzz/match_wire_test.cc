@@ -263,6 +263,7 @@ bool Check(const v1::LocalizeStreamRequest& proto, decode::Pieces pieces) {
     EXPECT_EQ(wire.frame_id, proto.get_map().frame_id() + proto.save_map().frame_id() + proto.load_map().frame_id() +
                                  proto.add_imu().frame_id());
     CheckImu(proto.add_imu().readings(), wire.imu, pieces);
+    EXPECT_EQ(wire.wants_poses, proto.add_imu().poses());
   }
   if (wire.content != WireContent::kFrame) return true;
   const v1::LocalizePair& pair = proto.has_pair() ? proto.pair() : proto.relocalize();
@@ -396,6 +397,7 @@ TEST(MatchWire, TheLastReadingsOfAOneofWin) {
   requests[2].mutable_relocalize()->mutable_imu()->add_acceleration(2);
   requests[2].mutable_relocalize()->mutable_imu()->add_accelerometer_time_ns(INT64_MIN);
   requests[3].mutable_add_imu()->set_frame_id(4);
+  requests[3].mutable_add_imu()->set_poses(true);
   requests[3].mutable_add_imu()->mutable_readings()->add_gyroscope_time_ns(5);
   requests[4].mutable_get_map()->set_frame_id(6);
   Random random(1);

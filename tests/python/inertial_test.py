@@ -47,7 +47,13 @@ class WriteTest(unittest.TestCase):
             "noise_inflation gravity imu_time_minus_camera_time_ns gyroscope_range accelerometer_range"
         ).split()
         known = [field.name for field in localization_pb2.InertialSensor.DESCRIPTOR.fields]
-        self.assertEqual(sorted(["camera_from_imu", *names]), sorted(known))
+        self.assertEqual(sorted(["camera_from_imu", "max_wait_for_readings_ns", *names]), sorted(known))
+        self.assertFalse(message.HasField("max_wait_for_readings_ns"))
+        for seconds in (0, 0.25):  # 0 is no default
+            waits = sensor(glint.Imu(square, max_wait_for_readings=seconds))
+            self.assertTrue(waits.HasField("max_wait_for_readings_ns"))
+            self.assertEqual(waits.max_wait_for_readings_ns, seconds * 10**9)
+        self.refused("imu.max_wait_for_readings", lambda: sensor(glint.Imu(square, max_wait_for_readings="x")), "")
         values = {name: number for number, name in enumerate(names, 2)}
         values["imu_time_minus_camera_time_ns"] = -5
         message = sensor(glint.Imu(square, **values))
@@ -89,6 +95,9 @@ class WriteTest(unittest.TestCase):
             message = localization_pb2.LocalizeStreamRequest.FromString(stream.send(given, 4).data)
             self.assertEqual((message.WhichOneof("message"), message.add_imu.frame_id), ("add_imu", number))
             self.assertEqual(message.add_imu.readings, pair(READINGS).imu)
+            self.assertFalse(message.add_imu.poses)
+        data = stream.send(glint.ImuReadings(*READINGS, poses=True), 4).data
+        self.assertTrue(localization_pb2.LocalizeStreamRequest.FromString(data).add_imu.poses)
 
     def test_bad_readings(self):
         for field, given in (
@@ -129,8 +138,9 @@ class ReadTest(unittest.TestCase):
         ).split()
         for number, name in enumerate(numbers, 1):
             setattr(imu, name, number / 4)
-        imu.blind_ns = 150000000
-        counts = {field.name: n for n, field in enumerate(localization_pb2.ImuReceived.DESCRIPTOR.fields, 1)}
+        imu.blind_ns, imu.ahead_of_readings = 150000000, True
+        names = [field.name for field in localization_pb2.ImuReceived.DESCRIPTOR.fields if field.name != "poses"]
+        counts = {name: n for n, name in enumerate(names, 1)}
         imu.readings.CopyFrom(localization_pb2.ImuReceived(**counts))
         found = read(message.SerializeToString()).location
         self.assertIsNotNone(found.covariance)
@@ -140,7 +150,7 @@ class ReadTest(unittest.TestCase):
         self.assertEqual(found.inertial.gyroscope_bias.tolist(), [1, 1.25, 1.5])
         self.assertEqual(found.inertial.accelerometer_bias.tolist(), [2, 2.25, 2.5])
         self.assertEqual([getattr(found.inertial, name) for name in numbers], [0.25, 0.5, 0.75, 1, 1.25])
-        self.assertEqual(found.inertial.blind_ns, 150000000)
+        self.assertEqual((found.inertial.blind_ns, found.inertial.ahead_of_readings), (150000000, True))
         self.assertEqual(found.inertial.readings, glint.ImuReceived(**counts))
         known = [field.name for field in localization_pb2.Inertial.DESCRIPTOR.fields]
         self.assertEqual(sorted(glint.Inertial.__dataclass_fields__), sorted(known))
@@ -148,10 +158,33 @@ class ReadTest(unittest.TestCase):
         with self.assertRaisesRegex(glint.InternalError, "inertial: the server's status is 9"):
             read(message.SerializeToString())
 
+    def test_poses_of_readings(self):
+        message = localization_pb2.LocalizeStreamResponse(frame_id=7)
+        poses = message.imu.poses
+        poses.SetInParent()
+        read = localization_messages.parse_localize_result
+        self.assertEqual(read(message.SerializeToString()).imu.poses.covariances.shape, (0, 6, 6))
+        for n in range(2):
+            poses.time_ns.append(5 + n)
+            poses.pose.extend([0, 0, 0.6, 0.8, 1, 2, 3 + n])
+            poses.velocity.extend([4, 5, 6 + n])
+            poses.covariance.extend(range(n, n + 21))
+        found = read(message.SerializeToString()).imu.poses
+        self.assertEqual(found.times_ns.tolist(), [5, 6])
+        np.testing.assert_allclose(found.world_from_camera[1][:2], [[0.28, -0.96, 0, 1], [0.96, 0.28, 0, 2]])
+        self.assertEqual(found.world_from_camera[1][2:].tolist(), [[0, 0, 1, 4], [0, 0, 0, 1]])
+        self.assertEqual(found.velocities.tolist(), [[4, 5, 6], [4, 5, 7]])
+        self.assertEqual(found.covariances[0][1].tolist(), [1, 6, 7, 8, 9, 10])
+        self.assertEqual(found.covariances[1][5].tolist(), [6, 11, 15, 18, 20, 21])
+        poses.velocity.append(1)
+        with self.assertRaisesRegex(glint.InternalError, "imu.poses: the server's arrays contradict each other"):
+            read(message.SerializeToString())
+
     def test_of_readings(self):
         message = localization_pb2.LocalizeStreamResponse(frame_id=7, imu={"received": 12, "late": 3})
         result = localization_messages.parse_localize_result(message.SerializeToString())
         self.assertEqual((result.frame_id, result.imu), (7, glint.ImuReceived(received=12, late=3)))
+        self.assertIsNone(result.imu.poses)
         with self.assertRaises(glint.InvalidArgument):
             result.location.position.sum()
         other = localization_pb2.LocalizeStreamResponse(frame_id=7)

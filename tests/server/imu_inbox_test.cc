@@ -81,6 +81,35 @@ TEST(ImuInboxTest, ReadingsAreTakenInTheTurnOfTheirMessage) {
   EXPECT_THAT(Take(13, &inbox), ElementsAre(5, 4));
 }
 
+// Of both sensors, taken or not.
+TEST(ImuInboxTest, TellsByWhichTurnATimeIsCovered) {
+  ImuInbox inbox;
+  EXPECT_EQ(inbox.newest_ns(), INT64_MIN);
+  EXPECT_EQ(inbox.TurnOf(INT64_MIN + 1), INT64_MAX);
+  ASSERT_TRUE(Receive(ReadingsAt({5, 3}), &inbox).ok());
+  inbox.Keep(10);
+  v1::ImuReadings gyroscope = ReadingsAt({7, 9});
+  gyroscope.clear_acceleration();
+  ASSERT_TRUE(Receive(gyroscope, &inbox).ok());
+  inbox.Keep(11);
+  EXPECT_EQ(inbox.newest_ns(), 5);
+  EXPECT_EQ(inbox.TurnOf(5), 10);
+  EXPECT_EQ(inbox.TurnOf(6), INT64_MAX);
+  v1::ImuReadings accelerometer = ReadingsAt({});
+  accelerometer.add_accelerometer_time_ns(8);
+  for (int axis = 0; axis < 3; ++axis) accelerometer.add_acceleration(0);
+  ASSERT_TRUE(Receive(accelerometer, &inbox).ok());
+  inbox.Keep(12);
+  EXPECT_EQ(inbox.newest_ns(), 8);
+  EXPECT_EQ(inbox.TurnOf(6), 12);
+  EXPECT_EQ(inbox.TurnOf(9), INT64_MAX);
+  EXPECT_THAT(Take(11, &inbox), ElementsAre(5, 3, 7, 9));
+  EXPECT_EQ(inbox.TurnOf(6), 12);
+  EXPECT_THAT(Take(12, &inbox), IsEmpty());
+  EXPECT_EQ(inbox.TurnOf(8), INT64_MIN);
+  EXPECT_EQ(inbox.newest_ns(), 8);
+}
+
 TEST(ImuInboxTest, ValuesAreThoseOfTheMessage) {
   ImuInbox inbox;
   v1::ImuReadings apart = ReadingsAt({7, 8});

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "proto/location.h"
 #include "server/app/server.h"
 #include "server/base/usable_memory.h"
 #include "server/operations/localize/imu_inbox.h"
@@ -122,7 +123,8 @@ TEST(MemoryBoundTest, CountsTheReadingsOfInertialSensors) {
   constexpr size_t kBuffer = 2 * 4 * slam::ImuBuffer::kCapacity * sizeof(slam::ImuReading);
   constexpr size_t kInterval = 3 * slam::ImuBuffer::kCapacity * sizeof(slam::ImuSample);
   constexpr size_t kMeasured = 72 * slam::Preintegration::kMaxSamples * sizeof(slam::ImuSample);
-  EXPECT_GE(static_cast<size_t>(kInertialBytes), kWaiting + kMessage + kBuffer + kInterval + kMeasured);
+  constexpr size_t kPoses = (kMaxImuReadings + 512) * (sizeof(int64_t) + sizeof(ImuPose));
+  EXPECT_GE(static_cast<size_t>(kInertialBytes), kWaiting + kMessage + kBuffer + kInterval + kMeasured + kPoses);
 }
 
 // Two images of half as many keypoints, of five floats, an octave, 32 bytes and a ray, each query with eight matches of

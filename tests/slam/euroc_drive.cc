@@ -22,7 +22,7 @@
 namespace glint::slam {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000, kNear = 1'000'000;  // ns
+constexpr int64_t kSecond = 1'000'000'000, kNear = 1'000'000, kStep = 49'000'000;  // ns
 
 Pose ToPose(const RigidTransform& t) { return {Eigen::Quaterniond(t.rotation).normalized(), t.translation}; }
 
@@ -113,6 +113,27 @@ absl::Status EurocDrive::ReadReadings(const std::string& file) {
   return absl::OkStatus();
 }
 
+void EurocDrive::AddPair(int64_t time_ns, const std::string& left, const std::string& right,
+                         const std::vector<double>& truth) {
+  const double* v = truth.data();
+  const Pose world_from_imu = {Eigen::Quaterniond(v[3], v[4], v[5], v[6]).normalized(), {v[0], v[1], v[2]}};
+  ImuMotion motion;
+  motion.velocity = {v[7], v[8], v[9]};
+  motion.bias = {{v[10], v[11], v[12]}, {v[13], v[14], v[15]}};
+  pairs_.push_back({time_ns, left, right, world_from_imu * imu_.camera_from_imu.Inverse(), motion});
+}
+
+absl::Status EurocDrive::ReadPoses(const std::string& truth) {
+  GLINT_ASSIGN_OR_RETURN(const std::vector<Row> rows, ReadCsv(truth, 16));
+  int64_t next = INT64_MIN;
+  for (const Row& row : rows) {
+    if (row.time_ns < next) continue;
+    AddPair(row.time_ns, "", "", row.values);
+    next = row.time_ns + kStep;
+  }
+  return pairs_.empty() ? absl::NotFoundError(absl::StrCat(truth, ": has no pose")) : absl::OkStatus();
+}
+
 absl::Status EurocDrive::ReadPairs(const std::string& images, const std::string& truth) {
   GLINT_ASSIGN_OR_RETURN(const std::vector<Row> rows, ReadCsv(truth, 16));
   GLINT_ASSIGN_OR_RETURN(const auto left, FilesIn(images + "/cam0/data"));
@@ -122,12 +143,7 @@ absl::Status EurocDrive::ReadPairs(const std::string& images, const std::string&
                                       [](const Row& r, int64_t time) { return r.time_ns < time; });
     const auto other = right.find(time_ns);
     if (row == rows.end() || row->time_ns > time_ns + kNear || other == right.end()) continue;
-    const double* v = row->values.data();
-    const Pose world_from_imu = {Eigen::Quaterniond(v[3], v[4], v[5], v[6]).normalized(), {v[0], v[1], v[2]}};
-    ImuMotion motion;
-    motion.velocity = {v[7], v[8], v[9]};
-    motion.bias = {{v[10], v[11], v[12]}, {v[13], v[14], v[15]}};
-    pairs_.push_back({time_ns, file, other->second, world_from_imu * imu_.camera_from_imu.Inverse(), motion});
+    AddPair(time_ns, file, other->second, row->values);
   }
   return pairs_.empty() ? absl::NotFoundError(absl::StrCat(images, ": has no pair with a truth")) : absl::OkStatus();
 }
@@ -136,18 +152,24 @@ absl::StatusOr<EurocDrive> EurocDrive::Open(const std::string& folder, const std
   EurocDrive drive;
   GLINT_RETURN_IF_ERROR(drive.ReadCalibration(folder));
   GLINT_RETURN_IF_ERROR(drive.ReadReadings(folder + "/imu0/data.csv"));
-  GLINT_RETURN_IF_ERROR(drive.ReadPairs(folder + "/" + images, folder + "/state_groundtruth_estimate0/data.csv"));
+  const std::string truth = folder + "/state_groundtruth_estimate0/data.csv";
+  GLINT_RETURN_IF_ERROR(images == "rendered" ? drive.ReadPoses(truth) : drive.ReadPairs(folder + "/" + images, truth));
   return drive;
 }
 
 absl::StatusOr<DriveFrame> EurocDrive::Read(size_t i) const {
+  DriveFrame frame = ReadWithoutImages(i);
+  GLINT_ASSIGN_OR_RETURN(frame.left, ReadRectified(pairs_[i].left, left_));
+  GLINT_ASSIGN_OR_RETURN(frame.right, ReadRectified(pairs_[i].right, right_));
+  return frame;
+}
+
+DriveFrame EurocDrive::ReadWithoutImages(size_t i) const {
   const Pair& pair = pairs_[i];
   DriveFrame frame;
   frame.seconds = 1e-9 * static_cast<double>(pair.time_ns - pairs_[0].time_ns) + 1;
   frame.truth = pair.truth;
   frame.motion = pair.motion;
-  GLINT_ASSIGN_OR_RETURN(frame.left, ReadRectified(pair.left, left_));
-  GLINT_ASSIGN_OR_RETURN(frame.right, ReadRectified(pair.right, right_));
   // Times of the drive begin a second before its first pair.
   const int64_t zero = pairs_[0].time_ns - kSecond, since = i == 0 ? zero : pairs_[i - 1].time_ns;
   for (size_t k = 0; k < readings_.gyroscope.size(); ++k) {
@@ -157,6 +179,25 @@ absl::StatusOr<DriveFrame> EurocDrive::Read(size_t i) const {
     frame.imu.accelerometer.push_back({time_ns - zero, readings_.accelerometer[k].value});
   }
   return frame;
+}
+
+scene::StereoHead EurocDrive::head() const {
+  return {{camera_.image.width, camera_.image.height, camera_.focal_length, camera_.centre_x, camera_.centre_y},
+          camera_.baseline,
+          {}};
+}
+
+scene::Path EurocDrive::TruePath() const {
+  scene::Path path;
+  for (const Pair& pair : pairs_) {
+    const Pose pose = pairs_.front().truth.Inverse() * pair.truth;
+    const Eigen::Vector3d& t = pose.translation;
+    const Eigen::Quaterniond& q = pose.rotation;
+    path.push_back({1e-9 * static_cast<double>(pair.time_ns - pairs_.front().time_ns),
+                    {scene::RotationOf({q.x(), q.y(), q.z(), q.w()}), {t.x(), t.y(), t.z()}},
+                    ""});
+  }
+  return path;
 }
 
 }  // namespace glint::slam

@@ -94,6 +94,29 @@ TEST(ImuBufferTest, EndsAreHeldForTwoAndAHalfStepsOnly) {
   EXPECT_FALSE(buffer.Between(500 * kMs, 400 * kMs, &samples));
 }
 
+// From the first readings of a stream on, so that it does not matter when they come.
+TEST(ImuBufferTest, OfWhatIsBeyondOneReadingMatters) {
+  const ImuReadings all = Regular(0, 600 * kMs);
+  for (const int64_t from : {-30, -12, -3, 0, 2, 17, 411}) {
+    for (const int64_t length : {1, 4, 9, 23, 51}) {
+      const int64_t to = from + length;
+      ImuBuffer with({}), without({});
+      with.Add(all);
+      ImuReadings up_to = all;
+      for (auto* readings : {&up_to.gyroscope, &up_to.accelerometer}) {
+        const auto beyond = std::find_if(readings->begin(), readings->end(),
+                                         [to](const ImuReading& reading) { return reading.time_ns >= to * kMs; });
+        readings->erase(beyond + 1, readings->end());
+      }
+      without.Add(up_to);
+      std::vector<ImuSample> samples, expected;
+      EXPECT_EQ(without.Between(from * kMs, to * kMs, &samples), with.Between(from * kMs, to * kMs, &expected))
+          << from << " " << to;
+      ExpectSame(samples, expected);
+    }
+  }
+}
+
 TEST(ImuBufferTest, ShortGapsAreBridgedAndLongOnesAreNot) {
   ImuReadings readings = Regular(0, 1000 * kMs);
   Remove(401 * kMs, 500 * kMs, &readings.gyroscope);      // 400 to 500 ms

@@ -151,6 +151,13 @@ void AddRest(const DriveRecord& record, InertialFigures* figures) {
   }
 }
 
+double PercentileOf(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
 // A run, as a column of the table.
 struct Column {
   const char* name;
@@ -192,6 +199,10 @@ void PrintPaths(const Columns& columns) {
   Row("farthest while at rest, mm", columns,
       [](const Column& c) { return absl::StrFormat("%.2f", 1e3 * c.figures.rest_drift); });
   Row("blind positions within 3 sigma", columns, [](const Column& c) { return Percent(c.figures.positions_within); });
+  for (const auto& [name, share] : {std::pair("time of a pair, median, ms", 0.5), std::pair("99th percentile", 0.99)}) {
+    const double of = share;
+    Row(name, columns, [of](const Column& c) { return absl::StrFormat("%.2f", PercentileOf(c.record->total_ms, of)); });
+  }
 }
 
 // `columns` have a sensor.

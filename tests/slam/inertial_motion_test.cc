@@ -24,8 +24,8 @@ class InertialMotionTest : public ::testing::Test {
  protected:
   InertialMotionTest() : inertial_(model_) {}
 
-  // Frames up to `end` seconds, all located, with readings or without.
-  void GoOn(double end, bool has_readings = true) {
+  // Frames up to `end` seconds, located or not, with readings or without.
+  void GoOn(double end, bool has_readings = true, bool is_located = true) {
     for (; static_cast<double>(frame_) * 0.05 < end; ++frame_) {
       const double now = static_cast<double>(frame_) * 0.05;
       if (has_readings && frame_ > 0) {
@@ -37,12 +37,25 @@ class InertialMotionTest : public ::testing::Test {
         inertial_.AddReadings(readings);
       }
       inertial_.Advance(frame_ * kFrameNs);
+      if (!is_located) continue;
       inertial_.Located(CameraAt(model_, motion_, now) * world_from_level_, 1e-6 * Matrix6::Identity());
       if (!inertial_.wants_level()) continue;
       const Pose level = inertial_.TakeLevel();
       inertial_.Correct(level);
       world_from_level_ = world_from_level_ * level.Inverse();
     }
+  }
+  double SecondsUntilReady(double most) {
+    const double begin = 0.05 * static_cast<double>(frame_), end = begin + most;
+    while (!inertial_.is_ready() && 0.05 * static_cast<double>(frame_) < end) {
+      GoOn(0.05 * static_cast<double>(frame_) + 0.04);
+    }
+    return 0.05 * static_cast<double>(frame_) - begin;
+  }
+  void ExpectDown() const {
+    const Eigen::Vector3d down = world_from_level_.Inverse().rotation * motion_.gravity.normalized();
+    EXPECT_LT((down + Eigen::Vector3d::UnitZ()).norm(), 0.01);
+    EXPECT_LT((inertial_.filter().gravity() / 9.81 + Eigen::Vector3d::UnitZ()).norm(), 0.02);
   }
 
   ImuModel model_;
@@ -69,6 +82,75 @@ TEST_F(InertialMotionTest, FindsGravityAndStaysLevelWithoutReadings) {
   EXPECT_FALSE(inertial_.is_level());
 }
 
+// With gravity and biases of before, and without turning the world again.
+TEST_F(InertialMotionTest, IsReadySoonAfterAGap) {
+  GoOn(6);
+  ASSERT_TRUE(inertial_.is_ready());
+  const Eigen::Quaterniond world = world_from_level_.rotation;
+  GoOn(6.5, /*has_readings=*/false);
+  ASSERT_FALSE(inertial_.is_ready());
+  const BiasEstimate known = inertial_.biases();
+  EXPECT_LT((known.bias.gyroscope - bias_.gyroscope).norm(), 0.002);
+  EXPECT_LT((known.bias.accelerometer - bias_.accelerometer).norm(), 0.05);
+  EXPECT_LT(known.gyroscope_sigma, 0.005);
+  EXPECT_LT(SecondsUntilReady(2), 1);
+  EXPECT_EQ(world_from_level_.rotation.coeffs(), world.coeffs());
+  GoOn(18);
+  EXPECT_EQ(world_from_level_.rotation.coeffs(), world.coeffs());
+}
+
+TEST_F(InertialMotionTest, AWorldThatIsLevelIsNotTurned) {
+  inertial_.LeaveWorld(WorldLevel{0.004, {{{0.02, -0.03, 0.02}, {0, 0, 0}}, 0.001, 0.02}});
+  EXPECT_TRUE(inertial_.is_level());
+  EXPECT_LT(SecondsUntilReady(2), 1);
+  EXPECT_LT((inertial_.biases().bias.gyroscope - bias_.gyroscope).norm(), 0.005);
+  GoOn(12);
+  EXPECT_EQ(world_from_level_.rotation.coeffs(), Eigen::Quaterniond::Identity().coeffs());
+  EXPECT_EQ(inertial_.level().gravity_sigma, 0.004);
+  ExpectDown();
+}
+
+TEST_F(InertialMotionTest, AWorldThatOnlySaysThatItIsLevelIsTurned) {
+  world_from_level_ = {RotationOf({0.1, 0.1, 0.5}), {1, 2, 3}};
+  inertial_.LeaveWorld(WorldLevel{0.004, {}});
+  GoOn(6);
+  ASSERT_TRUE(inertial_.is_ready());
+  EXPECT_LT(inertial_.level().gravity_sigma, 0.0175);
+  EXPECT_GT(AngleOf(world_from_level_.rotation), 0.4);  // about the vertical, it stays turned
+  ExpectDown();
+}
+
+// A new world while nothing is located: gravity is where the sensor's rotation has brought it.
+TEST_F(InertialMotionTest, ANewWorldIsLevelFromItsBeginning) {
+  GoOn(6);
+  ASSERT_TRUE(inertial_.is_ready());
+  inertial_.Reset();
+  GoOn(8, /*has_readings=*/true, /*is_located=*/false);
+  const Pose camera = CameraAt(model_, motion_, 0.05 * static_cast<double>(frame_ - 1));
+  inertial_.BeginWorld();
+  EXPECT_FALSE(inertial_.is_level());
+  ASSERT_TRUE(inertial_.wants_level());
+  const Pose level = inertial_.TakeLevel();
+  EXPECT_TRUE(inertial_.is_level());
+  const Eigen::Vector3d down = level.rotation * (camera.rotation * motion_.gravity.normalized());
+  EXPECT_LT((down + Eigen::Vector3d::UnitZ()).norm(), 0.01);
+  EXPECT_GT(inertial_.level().gravity_sigma, 0.3 * (down + Eigen::Vector3d::UnitZ()).norm());
+  // Not where readings were missing, nor where the sensor contradicts.
+  GoOn(8.5, /*has_readings=*/false, /*is_located=*/false);
+  inertial_.BeginWorld();
+  EXPECT_FALSE(inertial_.wants_level());
+}
+
+TEST_F(InertialMotionTest, ASensorThatContradictsTellsNothing) {
+  GoOn(6);
+  ASSERT_TRUE(inertial_.is_ready());
+  inertial_.Distrust();
+  EXPECT_EQ(inertial_.biases().bias.gyroscope, Eigen::Vector3d::Zero());
+  EXPECT_EQ(inertial_.biases().gyroscope_sigma, BiasEstimate().gyroscope_sigma);
+  inertial_.BeginWorld();
+  EXPECT_FALSE(inertial_.wants_level());
+}
+
 TEST_F(InertialMotionTest, TheStateGoesOnInAnotherWorld) {
   GoOn(6);
   const Pose turn{RotationOf({0.5, -0.3, 1}), {3, -2, 1}};
@@ -79,6 +161,15 @@ TEST_F(InertialMotionTest, TheStateGoesOnInAnotherWorld) {
   ASSERT_TRUE(inertial_.wants_level());
   inertial_.Correct(inertial_.TakeLevel());
   EXPECT_LT((inertial_.filter().gravity() - Eigen::Vector3d(0, 0, -9.81)).norm(), 1e-9);
+  // Which may be level already, or say so.
+  inertial_.EnterWorld(WorldLevel{0.004, {}});
+  EXPECT_TRUE(inertial_.is_level());
+  EXPECT_FALSE(inertial_.wants_level());
+  inertial_.Correct({RotationOf({0.1, 0, 0}), {}});
+  inertial_.EnterWorld(WorldLevel{0.004, {}});
+  EXPECT_TRUE(inertial_.is_level());
+  ASSERT_TRUE(inertial_.wants_level());
+  EXPECT_NEAR(AngleOf(inertial_.TakeLevel().rotation), 0.1, 1e-9);
 }
 
 // A filter that images correct in two seconds, and that then goes on for one alone: errors are what it says.

@@ -1,5 +1,6 @@
 // A stereo camera with an inertial sensor along rendered paths, whose every pose, velocity and bias is known: darkness,
 // rest, noise, faults of the sensor.
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "features/options.h"
 #include "gtest/gtest.h"
 #include "slam/front_end/lane_front_end.h"
+#include "slam/inertial/rotation_vector.h"
 #include "slam/localizer.h"
 #include "tests/slam/inertial_figures.h"
 #include "tests/slam/rendered_drive.h"
@@ -195,6 +197,59 @@ TEST_F(InertialPathTest, StandingStillStays) {
   EXPECT_LT(figures.rest_drift, 0.02);
   EXPECT_LT(kDegrees * figures.largest_tilt, 1.5);  // as the accelerometer's bias tilts what it feels
   EXPECT_EQ(Count(inertial_.record, TrackingStatus::kLost), 0);
+}
+
+// Two hundred a second, from each frame to the next one: against what the camera did meanwhile, in its own axes.
+TEST_F(InertialPathTest, PosesBetweenFramesAreThoseOfTheFlight) {
+  RenderedDrive drive(Flight(9), options_);
+  Run run = MakeRun(ImuModelOf(*options_.imu));
+  Pose truth, found;  // at the last frame, world from camera
+  bool is_ready = false;
+  int frames = 0;
+  double squares = 0;  // normalised
+  for (size_t i = 0; i < drive.count(); ++i) {
+    const DriveFrame frame = drive.Render(i);
+    if (is_ready) {
+      ASSERT_TRUE(run.localizer->AddImu(frame.imu).ok());
+      std::vector<int64_t> times;
+      for (const ImuReading& reading : frame.imu.gyroscope) times.push_back(reading.time_ns);
+      std::reverse(times.begin(), times.end());
+      std::vector<PredictedPose> poses;
+      run.localizer->PredictPoses(times, [&poses](const PredictedPose& pose) { poses.push_back(pose); });
+      ASSERT_GE(poses.size(), 9u);
+      Pose last = found;
+      for (size_t k = 0; k < poses.size(); ++k) {
+        EXPECT_LT((poses[k].world_from_camera.translation - last.translation).norm(), 0.03);
+        if (k > 0) {
+          const double step = 1e-9 * static_cast<double>(poses[k].time_ns - poses[k - 1].time_ns);
+          EXPECT_NEAR(step, 0.005, 1e-6);
+          EXPECT_GT(poses[k].covariance.trace(), poses[k - 1].covariance.trace());
+        }
+        last = poses[k].world_from_camera;
+      }
+      const auto at = std::find_if(poses.begin(), poses.end(), [&](const PredictedPose& p) {
+        return std::fabs(1e-9 * static_cast<double>(p.time_ns) - frame.seconds) < 1e-5;
+      });
+      ASSERT_NE(at, poses.end());
+      // A left increment of camera_from_world.
+      const Pose moved = found * (truth.Inverse() * frame.truth);
+      const Pose error = at->world_from_camera.Inverse() * moved;
+      EXPECT_LT(error.translation.norm(), 0.02);
+      EXPECT_LT(kDegrees * AngleOf(error.rotation), 0.3);
+      Eigen::Matrix<double, 6, 1> increment;
+      increment << RotationVectorOf(error.rotation), error.translation;
+      squares += increment.dot(at->covariance.ldlt().solve(increment)) / 6;
+      ++frames;
+    }
+    ASSERT_TRUE(TrackFrame(frame, i, 0, {{run.localizer.get(), &run.record, /*with_imu=*/!is_ready}}).ok());
+    const LocalizerResult& result = run.record.results.back();
+    is_ready = result.inertial.status == InertialStatus::kReady && result.inertial.is_level;
+    truth = frame.truth;
+    found = result.world_from_camera;
+  }
+  EXPECT_GT(frames, 80);
+  EXPECT_LT(squares / frames, 1.5);
+  EXPECT_GT(squares / frames, 0.01);
 }
 
 // Whatever the number of threads, and of batches that readings come in.

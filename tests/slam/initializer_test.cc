@@ -174,6 +174,72 @@ TEST(EstimateInertial, KnowsHowWellItKnows) {
   }
 }
 
+// Four tenths of a second, in which gravity and the accelerometer's bias are one.
+TEST(EstimateInertial, TakesWhatIsKnownOfGravity) {
+  ImuModel model = EurocModel();
+  model.noise_inflation = 1;
+  std::mt19937 random(11);
+  constexpr int kRuns = 200;
+  double gravity = 0, velocity = 0, prior = 0;
+  for (unsigned run = 0; run < kRuns; ++run) {
+    const ImuBias bias{RandomVector(0.02, &random), RandomVector(0.1, &random)};
+    const Drive drive = DriveOf(model, SineMotion(), 5, 0.4, bias, {}, run);
+    InertialEstimate without, with;
+    InitializerOptions options{0, 0};
+    options.biases.gyroscope_sigma = 0.02;
+    ASSERT_TRUE(EstimateInertial(model, options, drive.poses, &without));
+    options.gravity = GravityPrior{(drive.gravity.normalized() + RandomVector(0.005, &random)).normalized(), 0.005};
+    ASSERT_TRUE(EstimateInertial(model, options, drive.poses, &with));
+    EXPECT_LE(with.gravity_sigma, 0.005);
+    EXPECT_GT(without.gravity_sigma, 0.007);
+    EXPECT_LT(with.accelerometer_sigma, without.accelerometer_sigma);
+    const auto squared = [](double ratio) { return ratio * ratio / kRuns; };
+    gravity += squared(AngleBetween(with.gravity, drive.gravity) / with.gravity_sigma);
+    velocity += squared((with.velocity.back() - drive.velocity.back()).norm() / with.velocity_sigma);
+    prior += with.prior_error / kRuns;
+  }
+  EXPECT_GT(prior, 0.1);
+  EXPECT_LT(prior, 5);
+  EXPECT_NEAR(gravity, 2, 0.5);
+  EXPECT_GT(velocity, 0.8);
+  EXPECT_LT(velocity, 3.8);
+}
+
+TEST(EstimateInertial, MovesFarFromGravityThatContradicts) {
+  const ImuModel model = EurocModel();
+  const Drive drive = DriveOf(model, SineMotion(), 20, 5, {}, {}, 1);
+  InitializerOptions options;
+  const Eigen::Vector3d wrong = RotationOf({0.2, 0.1, -0.1}) * drive.gravity.normalized();
+  options.gravity = GravityPrior{wrong, 0.01};
+  InertialEstimate e;
+  ASSERT_TRUE(EstimateInertial(model, options, drive.poses, &e));
+  EXPECT_GT(AngleBetween(e.gravity, wrong), 3 * 0.01);
+  EXPECT_GT(e.prior_error, 16);
+  options.gravity->direction = drive.gravity.normalized();
+  ASSERT_TRUE(EstimateInertial(model, options, drive.poses, &e));
+  EXPECT_LT(e.prior_error, 5);
+  // In a short time it shows in the bias.
+  options.gravity->direction = wrong;
+  const absl::Span<const PosedMeasurement> begin = absl::MakeSpan(drive.poses).subspan(0, 4);
+  ASSERT_TRUE(EstimateInertial(model, options, begin, &e));
+  EXPECT_GT(e.prior_error, 16);
+}
+
+// At rest, of gravity's direction and the accelerometer's bias one tells the other.
+TEST(EstimateInertial, TakesWhatIsKnownOfBiases) {
+  const ImuModel model = EurocModel();
+  const ImuBias bias{{0.01, 0.02, -0.2}, {0.2, -0.1, 0.3}};
+  const Drive drive = DriveOf(model, Rest(), 10, 5, bias, {}, 1);
+  InitializerOptions options;
+  options.biases = {bias, 0.01, 0.01};
+  InertialEstimate e;
+  ASSERT_TRUE(EstimateInertial(model, options, drive.poses, &e));
+  EXPECT_LT(AngleBetween(e.gravity, drive.gravity), 0.0005);
+  EXPECT_LT((e.bias.accelerometer - bias.accelerometer).norm(), 0.005);
+  EXPECT_NEAR(e.gravity_sigma, 0.01 / 9.81, 0.0002);
+  EXPECT_LT(e.normalized_error, 1);
+}
+
 TEST(EstimateInertial, ShowsWhatContradicts) {
   const ImuModel model = EurocModel();
   const Drive drive = DriveOf(model, SineMotion(), 10, 5, {}, {}, 1);

@@ -338,7 +338,7 @@ TEST_F(LocalizerOnALap, RefusesBadMaps) {
   }
   std::string version = good;
   version[8] = 9;
-  EXPECT_THAT(error(version), HasSubstr("is a map of version 9, not 3"));
+  EXPECT_THAT(error(version), HasSubstr("is a map of version 9, not 4"));
   for (size_t i = 12; i < good.size(); i += good.size() / 97) {
     std::string damaged = good;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x40);

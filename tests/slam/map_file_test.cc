@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -59,6 +61,7 @@ struct Parts {
   std::vector<MapKeyframe> keyframes;
   std::vector<KeyframeFeatures> views;  // of the keyframes
   std::vector<MapLandmark> points;
+  std::optional<WorldLevel> level;
 };
 
 // Two keyframes that see the same points, one a keypoint.
@@ -94,6 +97,7 @@ absl::StatusOr<LoadedMap> Load(const std::function<void(Parts*)>& change, const 
   }
   GlobalMap map;
   map.Restore(std::move(parts.keyframes), parts.points, {});
+  if (parts.level.has_value()) map.SetLevel(0, *parts.level);
   const std::string path = testing::TempDir() + "slam_map_file_test.map";
   const absl::Status written = WriteMapFile(path, Camera(), Scales(), parts.features, map);
   EXPECT_TRUE(written.ok()) << written;
@@ -119,6 +123,90 @@ TEST(MapFile, ReadsAGoodMap) {
     EXPECT_EQ(loaded->map.keyframes()[i].stamp.frame_id, kStamps[i].frame_id);
     EXPECT_EQ(loaded->map.keyframes()[i].stamp.time_ns, kStamps[i].time_ns);
   }
+}
+
+WorldLevel SomeLevel() { return {0.004, {{{0.01, -0.02, 0.03}, {0.1, -0.2, 0.3}}, 0.0005, 0.01}}; }
+
+TEST(MapFile, KeepsWhatIsKnownOfGravity) {
+  EXPECT_FALSE(Load([](Parts*) {}, Detector())->map.LevelOf(0).has_value());
+  const WorldLevel level = SomeLevel();
+  const auto loaded = Load([&](Parts* parts) { parts->level = level; }, Detector());
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const std::optional<WorldLevel> found = loaded->map.LevelOf(0);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->gravity_sigma, level.gravity_sigma);
+  EXPECT_EQ(found->biases.bias.gyroscope, level.biases.bias.gyroscope);
+  EXPECT_EQ(found->biases.bias.accelerometer, level.biases.bias.accelerometer);
+  EXPECT_EQ(found->biases.gyroscope_sigma, level.biases.gyroscope_sigma);
+  EXPECT_EQ(found->biases.accelerometer_sigma, level.biases.accelerometer_sigma);
+}
+
+TEST(MapFile, RefusesALevelOutOfRange) {
+  const auto expect = [](const std::function<void(WorldLevel*)>& change, const std::string& text) {
+    const absl::Status status = Read([&](Parts* parts) {
+      parts->level = SomeLevel();
+      change(&*parts->level);
+    });
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()), testing::EndsWith(text));
+  };
+  expect([](WorldLevel* l) { l->gravity_sigma = 0; }, ".map: gravity_sigma: 0 is not in 1e-06..0.1");
+  expect([](WorldLevel* l) { l->gravity_sigma = 0.2; }, ".map: gravity_sigma: 0.2 is not in 1e-06..0.1");
+  expect([](WorldLevel* l) { l->gravity_sigma = std::numeric_limits<double>::quiet_NaN(); },
+         ".map: gravity_sigma: nan is not in 1e-06..0.1");
+  expect([](WorldLevel* l) { l->biases.bias.gyroscope.x() = -0.6; }, "gyroscope_bias.x: -0.6 is not in -0.5..0.5");
+  expect([](WorldLevel* l) { l->biases.bias.gyroscope.y() = 0.6; }, "gyroscope_bias.y: 0.6 is not in -0.5..0.5");
+  expect([](WorldLevel* l) { l->biases.bias.gyroscope.z() = 7; }, "gyroscope_bias.z: 7 is not in -0.5..0.5");
+  expect([](WorldLevel* l) { l->biases.bias.accelerometer.x() = 2; }, "accelerometer_bias.x: 2 is not in -1.5..1.5");
+  expect([](WorldLevel* l) { l->biases.bias.accelerometer.y() = -2; }, "accelerometer_bias.y: -2 is not in -1.5..1.5");
+  expect([](WorldLevel* l) { l->biases.bias.accelerometer.z() = std::numeric_limits<double>::infinity(); },
+         "accelerometer_bias.z: inf is not in -1.5..1.5");
+  expect([](WorldLevel* l) { l->biases.gyroscope_sigma = -1; }, "gyroscope_bias_sigma: -1 is not in 1e-06..0.1");
+  expect([](WorldLevel* l) { l->biases.accelerometer_sigma = 1; }, "accelerometer_bias_sigma: 1 is not in 1e-06..0.1");
+}
+
+std::string ContentOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// FNV-1a.
+std::string ChecksumOf(const std::string& bytes) {
+  uint64_t sum = 14695981039346656037U;
+  for (const char c : bytes) sum = (sum ^ static_cast<uint8_t>(c)) * 1099511628211U;
+  return {reinterpret_cast<const char*>(&sum), sizeof(sum)};
+}
+
+// Without the byte that says whether the world is level.
+TEST(MapFile, ReadsTheVersionBefore) {
+  Parts parts = GoodParts();
+  for (size_t i = 0; i < 2; ++i) {
+    parts.keyframes[i].features = std::make_shared<const KeyframeFeatures>(parts.views[i]);
+  }
+  GlobalMap map;
+  map.Restore(std::move(parts.keyframes), parts.points, {});
+  const std::string path = testing::TempDir() + "slam_map_file_test.before";
+  ASSERT_TRUE(WriteMapFile(path, Camera(), Scales(), parts.features, map).ok());
+  const std::string now = ContentOf(path);
+  const auto read = [&](std::string bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes << ChecksumOf(bytes);
+    return ReadMapFile(path, Camera(), parts.features, {100, 1000});
+  };
+  std::string before = now.substr(0, now.size() - 9);
+  before[8] = 3;
+  const auto loaded = read(before);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->map.keyframes().size(), 2u);
+  EXPECT_FALSE(loaded->map.LevelOf(0).has_value());
+  ASSERT_TRUE(WriteMapFile(path, Camera(), Scales(), loaded->features, loaded->map).ok());
+  EXPECT_EQ(ContentOf(path), now);
+  // This version has the byte, and no other value but 0 and 1.
+  before[8] = 4;
+  EXPECT_TRUE(absl::IsInvalidArgument(read(before).status()));
+  EXPECT_TRUE(read(before + '\0').ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(read(before + '\1').status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(read(before + '\2').status()));
+  std::remove(path.c_str());
 }
 
 // After the last id comes the next one.
@@ -215,8 +303,8 @@ TEST(MapFile, RefusesADetectorThatIsNoneOrLies) {
 
 TEST(MapFile, RefusesEarlierVersionsWithTheirReasons) {
   const std::string path = testing::TempDir() + "slam_map_file_test.first";
-  for (const auto& [version, reason] : {std::pair{'\1', "1, not 3: it does not say which detector made it"},
-                                        {'\2', "2, not 3: it does not say which frames its keyframes were"}}) {
+  for (const auto& [version, reason] : {std::pair{'\1', "1, not 4: it does not say which detector made it"},
+                                        {'\2', "2, not 4: it does not say which frames its keyframes were"}}) {
     std::ofstream(path, std::ios::binary) << "GLINTMAP" << version << std::string(203, '\0');
     const auto loaded = ReadMapFile(path, Camera(), FeatureKindOf(Detector()), {100, 1000});
     EXPECT_TRUE(absl::IsInvalidArgument(loaded.status()));

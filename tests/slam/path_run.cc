@@ -2,7 +2,7 @@
 //
 //   slam_path_run --trajectory FILE|flight|circle|rest [--camera kitti|euroc|kaist|kinect|small] [--frames N] ...
 //   slam_path_run --trajectory FILE|... --imu [--dark_spans 10:12,20:25] [--imu_noise 10] [--imu_fault axes] ...
-//   slam_path_run --euroc FOLDER [--images sparse] [--imu]
+//   slam_path_run --euroc FOLDER [--images sparse|rendered] [--imu]
 //
 // The path is a file of lines "t x y z qx qy qz qw", or one of three that are made here; or a recording. With --imu,
 // figures without and with an inertial sensor; flags --imu_... say what the simulated one is. The last lines are
@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "features/options.h"
+#include "lane/lane.h"
 #include "slam/front_end/lane_front_end.h"
 #include "slam/geometry/trajectory.h"
 #include "slam/localizer.h"
@@ -36,7 +38,10 @@ ABSL_FLAG(std::string, trajectory, "",
           "the true path: a file; or flight (through a room, 20 Hz), circle (a drive at 8 m/s, 10 Hz), rest (20 Hz)");
 ABSL_FLAG(double, duration, 60, "seconds of flight, circle or rest");
 ABSL_FLAG(std::string, euroc, "", "in place of it: a folder as EuRoC's data sets have them");
-ABSL_FLAG(std::string, images, "", "--euroc: the folder in it that has other cam0/data and cam1/data");
+ABSL_FLAG(
+    std::string, images, "",
+    "--euroc: the folder in it that has other cam0/data and cam1/data; rendered: pictures of a made world, along the "
+    "recording's truth, with its readings");
 ABSL_FLAG(std::string, camera, "kitti",
           "kitti, euroc, kaist, kinect or small: size, focal length, centre and baseline");
 ABSL_FLAG(bool, imu, false, "without and with an inertial sensor, side by side");
@@ -61,6 +66,7 @@ ABSL_FLAG(std::vector<std::string>, rig, {}, "yaw,pitch,roll of the right camera
 ABSL_FLAG(std::string, detector, "orbslam", "a preset with descriptors");
 ABSL_FLAG(int, features, 0, "of an eye; 0: 2000 for kitti, 700 for small, 1200 otherwise");
 ABSL_FLAG(int, threads, 2, "of the front end");
+ABSL_FLAG(std::string, backend, "cpu", "cpu or cuda: of the front end; the path is the same");
 ABSL_FLAG(int, adjust_delay, -1, "frames; -1: the default");
 ABSL_FLAG(bool, loops, true, "closes loops");
 ABSL_FLAG(int, seed, 1, "of the world and what is dropped");
@@ -168,6 +174,7 @@ absl::Status DriveFromFlags(DriveOptions* options) {
 
 // A localizer and its front end.
 struct Tracker {
+  LaneSet lanes;  // on CUDA; else the front end has one of its own
   std::unique_ptr<LaneFrontEnd> front_end;
   std::unique_ptr<Localizer> localizer;
   DriveRecord record;
@@ -188,7 +195,20 @@ absl::StatusOr<Tracker> MakeTracker(const StereoCamera& camera, bool has_depth, 
   if (imu.has_value() && inflation > 0) options.odometry.imu->noise_inflation = inflation;
   if (const int delay = absl::GetFlag(FLAGS_adjust_delay); delay >= 0) options.odometry.adjust_delay = delay;
   Tracker tracker;
-  tracker.front_end = std::make_unique<LaneFrontEnd>(*detector, absl::GetFlag(FLAGS_threads));
+  if (const std::string backend = absl::GetFlag(FLAGS_backend); backend == "cuda") {
+    LaneOptions on_cuda;
+    on_cuda.backend = Backend::kCuda;
+    on_cuda.lanes = 1;
+    auto lanes = CreateLanes(on_cuda);
+    if (!lanes.ok()) return lanes.status();
+    tracker.lanes = *std::move(lanes);
+    tracker.front_end = std::make_unique<LaneFrontEnd>(*detector);
+    tracker.front_end->Begin(tracker.lanes.lanes[0].get());
+  } else if (backend == "cpu") {
+    tracker.front_end = std::make_unique<LaneFrontEnd>(*detector, absl::GetFlag(FLAGS_threads));
+  } else {
+    return absl::InvalidArgumentError("--backend: not cpu or cuda");
+  }
   auto localizer = Localizer::Create(camera, options, tracker.front_end.get());
   if (!localizer.ok()) return localizer.status();
   tracker.localizer = *std::move(localizer);
@@ -228,15 +248,31 @@ absl::Status RunBoth(const StereoCamera& camera, const ImuModel& imu, const Eige
 absl::Status RunEuroc(bool* good) {
   const auto drive = EurocDrive::Open(absl::GetFlag(FLAGS_euroc), absl::GetFlag(FLAGS_images));
   if (!drive.ok()) return drive.status();
+  std::optional<RenderedDrive> rendered;
+  if (absl::GetFlag(FLAGS_images) == "rendered") {
+    DriveOptions options;
+    if (absl::Status s = DriveFromFlags(&options); !s.ok()) return s;
+    options.head = drive->head();
+    options.first = 0;
+    options.frames = static_cast<int>(drive->count());
+    options.every = 1;
+    rendered.emplace(drive->TruePath(), options);
+  }
   return RunBoth(
       drive->camera(), drive->imu(), {0, 0, 1},
       [&](const std::vector<DriveRun>& runs) {
         absl::Status status;
         const auto every = static_cast<size_t>(absl::GetFlag(FLAGS_every));
+        const size_t end = std::min(drive->count(), static_cast<size_t>(absl::GetFlag(FLAGS_frames)));
         ImuReadings since;  // readings of pairs that are left out
-        for (size_t i = 0; i < drive->count() && status.ok(); ++i) {
-          auto frame = drive->Read(i);
+        for (size_t i = 0; i < end && status.ok(); ++i) {
+          auto frame = rendered.has_value() ? absl::StatusOr<DriveFrame>(drive->ReadWithoutImages(i)) : drive->Read(i);
           if (!frame.ok()) return frame.status();
+          if (rendered.has_value()) {
+            DriveFrame seen = rendered->Render(i);
+            std::tie(frame->left, frame->right, frame->is_dark) =
+                std::tuple(std::move(seen.left), std::move(seen.right), seen.is_dark);
+          }
           for (const auto member : {&ImuReadings::gyroscope, &ImuReadings::accelerometer}) {
             (since.*member).insert((since.*member).end(), (frame->imu.*member).begin(), (frame->imu.*member).end());
           }

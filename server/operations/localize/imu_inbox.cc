@@ -48,8 +48,8 @@ absl::Status CheckArrays(const Arrays& arrays, const std::vector<int64_t>& times
 }  // namespace
 
 ImuInbox::ImuInbox() {
-  gyroscope_.reserve(kCapacity);
-  accelerometer_.reserve(kCapacity);
+  gyroscope_.waiting.reserve(kCapacity);
+  accelerometer_.waiting.reserve(kCapacity);
 }
 
 absl::Status ImuInbox::Receive(absl::string_view field, const WireImuReadings& sizes, decode::Pieces message) {
@@ -77,16 +77,17 @@ void ImuInbox::Keep(int64_t turn) {
       &accelerometer_);
 }
 
-void ImuInbox::Add(int64_t turn, const std::vector<int64_t>& times, const std::vector<double>& values,
-                   std::vector<Waiting>* waiting) {
+void ImuInbox::Add(int64_t turn, const std::vector<int64_t>& times, const std::vector<double>& values, Sensor* sensor) {
+  std::vector<Waiting>& waiting = sensor->waiting;
   const size_t count = values.size() / 3;
-  if (waiting->size() + count > kCapacity) {
-    const size_t excess = waiting->size() + count - kCapacity;
-    waiting->erase(waiting->begin(), waiting->begin() + static_cast<std::ptrdiff_t>(excess));
+  if (waiting.size() + count > kCapacity) {
+    const size_t excess = waiting.size() + count - kCapacity;
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(excess));
     lost_ += static_cast<int64_t>(excess);
   }
   for (size_t i = 0; i < count; ++i) {
-    waiting->push_back({turn, {times[i], {values[3 * i], values[3 * i + 1], values[3 * i + 2]}}});
+    waiting.push_back({turn, {times[i], {values[3 * i], values[3 * i + 1], values[3 * i + 2]}}});
+    sensor->newest_ns = std::max(sensor->newest_ns, times[i]);
   }
 }
 
@@ -100,10 +101,28 @@ bool ImuInbox::Take(int64_t turn, slam::ImuReadings* readings, int64_t* lost) {
     waiting->erase(waiting->begin(), end);
   };
   const std::lock_guard<std::mutex> lock(mutex_);
-  take(&gyroscope_, &readings->gyroscope);
-  take(&accelerometer_, &readings->accelerometer);
+  take(&gyroscope_.waiting, &readings->gyroscope);
+  take(&accelerometer_.waiting, &readings->accelerometer);
   *lost = std::exchange(lost_, 0);
   return !readings->gyroscope.empty() || !readings->accelerometer.empty() || *lost > 0;
+}
+
+int64_t ImuInbox::newest_ns() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::min(gyroscope_.newest_ns, accelerometer_.newest_ns);
+}
+
+// Those before have been taken.
+int64_t ImuInbox::Sensor::TurnOf(int64_t time_ns) const {
+  if (newest_ns < time_ns) return INT64_MAX;
+  const auto found = std::find_if(waiting.begin(), waiting.end(),
+                                  [time_ns](const Waiting& w) { return w.reading.time_ns >= time_ns; });
+  return found == waiting.end() ? INT64_MIN : found->turn;
+}
+
+int64_t ImuInbox::TurnOf(int64_t time_ns) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::max(gyroscope_.TurnOf(time_ns), accelerometer_.TurnOf(time_ns));
 }
 
 }  // namespace glint

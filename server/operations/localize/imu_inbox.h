@@ -1,5 +1,6 @@
 // The way of an inertial sensor's readings from a stream's messages to its localization: checked as they come, and
-// taken in the turn of their message, whatever becomes of the pair in it.
+// taken in the turn of their message, or by a pair before it whose time they are beyond, whatever becomes of the pair
+// in it.
 #ifndef GLINT_SERVER_OPERATIONS_LOCALIZE_IMU_INBOX_H_
 #define GLINT_SERVER_OPERATIONS_LOCALIZE_IMU_INBOX_H_
 
@@ -15,8 +16,8 @@
 
 namespace glint {
 
-// Messages have turns, which ascend. Receive() and Keep() are called by one thread at a time, Take() by one thread at a
-// time, and both may be called at the same time.
+// Messages have turns, which ascend. Receive(), times() and Keep() are called by one thread at a time, Take() by one
+// thread at a time, and both may be called at the same time; the others at any time.
 class ImuInbox {
  public:
   // Readings of each sensor that wait at most; beyond that the oldest make room.
@@ -27,26 +28,38 @@ class ImuInbox {
   // Checks the readings of a message that the parser has accepted. INVALID_ARGUMENT names the field as a part of
   // `field`: too many readings, other than three values for each time, a value or a time that no sensor has.
   absl::Status Receive(absl::string_view field, const WireImuReadings& sizes, decode::Pieces message);
+  // Of the gyroscope's readings that were last received.
+  const std::vector<int64_t>& times() const { return received_.gyroscope_time_ns; }
   // Those last received wait for their turn.
   void Keep(int64_t turn);
   // Readings that wait for turns up to `turn`, as many as one message may have; and how many had no room since the last
   // call. False: there are none.
   bool Take(int64_t turn, slam::ImuReadings* readings, int64_t* lost);
 
+  // Up to when readings of both sensors have come; INT64_MIN: of one there are none.
+  int64_t newest_ns() const;
+  // The turn by which readings of both sensors at or after this time have come; INT64_MAX: not yet.
+  int64_t TurnOf(int64_t time_ns) const;
+
  private:
   struct Waiting {
     int64_t turn;
     slam::ImuReading reading;
   };
+  struct Sensor {
+    std::vector<Waiting> waiting;  // by turn
+    int64_t newest_ns = INT64_MIN;
+
+    int64_t TurnOf(int64_t time_ns) const;
+  };
 
   // With mutex_.
-  void Add(int64_t turn, const std::vector<int64_t>& times, const std::vector<double>& values,
-           std::vector<Waiting>* waiting);
+  void Add(int64_t turn, const std::vector<int64_t>& times, const std::vector<double>& values, Sensor* sensor);
 
   ImuValues received_;  // of the last message
 
-  std::mutex mutex_;
-  std::vector<Waiting> gyroscope_, accelerometer_;  // by turn
+  mutable std::mutex mutex_;
+  Sensor gyroscope_, accelerometer_;
   int64_t lost_ = 0;
 };
 

@@ -59,6 +59,16 @@ CameraPose ToValues(const slam::Pose& pose) {
 
 std::array<double, 3> ToValues(const Eigen::Vector3d& v) { return {v.x(), v.y(), v.z()}; }
 
+// Upper triangle, by rows.
+std::array<double, 21> ToValues(const Eigen::Matrix<double, 6, 6>& covariance) {
+  std::array<double, 21> values;
+  size_t at = 0;
+  for (int row = 0; row < 6; ++row) {
+    for (int column = row; column < 6; ++column) values[at++] = covariance(row, column);
+  }
+  return values;
+}
+
 // But for the readings.
 Inertial ToInertial(const slam::InertialReport& report) {
   Inertial inertial;
@@ -84,10 +94,7 @@ Location ToLocation(slam::LocalizerResult&& result) {
   const bool is_continued = location.status == LocationStatus::kCoasting && !result.covariance.isZero(0);
   location.has_covariance =
       location.status == LocationStatus::kTracking || location.status == LocationStatus::kRelocalized || is_continued;
-  size_t at = 0;
-  for (int row = 0; row < 6; ++row) {
-    for (int column = row; column < 6; ++column) location.covariance[at++] = result.covariance(row, column);
-  }
+  location.covariance = ToValues(result.covariance);
   location.keypoints = result.keypoints;
   location.matches = result.matches;
   location.inliers = result.inliers;
@@ -159,6 +166,14 @@ absl::Status Localization::Answer(slam::LocalizerResult&& result, Location* loca
 absl::Status Localization::AddImu(const slam::ImuReadings& readings, int64_t lost) {
   lost_readings_ += lost;
   return localizer_->AddImu(readings);
+}
+
+void Localization::PredictPoses(const std::vector<int64_t>& sensor_times_ns, std::vector<ImuPose>* poses) const {
+  poses->clear();
+  poses->reserve(sensor_times_ns.size());
+  localizer_->PredictPoses(sensor_times_ns, [poses](const slam::PredictedPose& p) {
+    poses->push_back({p.time_ns, ToValues(p.world_from_camera), ToValues(p.velocity), ToValues(p.covariance)});
+  });
 }
 
 ImuReceived Localization::ToReceived(const slam::ImuCounts& counts) const {

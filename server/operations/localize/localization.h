@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,7 +34,8 @@ struct LocalizationOptions {
   // Its odometry.imu is of the camera above. Keyframes and points above its ranges, or what max_map_bytes holds, are
   // cut.
   slam::LocalizerOptions localizer;
-  int64_t max_map_bytes = 0;  // of memory
+  int64_t max_map_bytes = 0;                       // of memory
+  int64_t max_wait_for_readings_ns = 100'000'000;  // of a pair, with an inertial sensor; 0: none
 };
 
 struct MapSize {
@@ -66,6 +68,8 @@ class Localization {
   // Readings of the inertial sensor in the options, those up to a pair's time before it; and how many more there was no
   // room for. INVALID_ARGUMENT: there is none there, or a value is not finite.
   absl::Status AddImu(const slam::ImuReadings& readings, int64_t lost);
+  // As slam::Localizer::PredictPoses().
+  void PredictPoses(const std::vector<int64_t>& sensor_times_ns, std::vector<ImuPose>* poses) const;
   // Of all AddImu().
   ImuReceived imu_received() const { return ToReceived(localizer_->imu_counts()); }
 

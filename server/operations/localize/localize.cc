@@ -1,14 +1,20 @@
 #include "server/operations/localize/localize.h"
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
+#include <limits>
+#include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 #include "server/base/allocations.h"
 #include "server/operations/localize/imu_inbox.h"
+#include "server/operations/localize/imu_wait.h"
 #include "server/operations/localize/localize_convert.h"
 #include "server/operations/localize/localize_metrics.h"
 #include "server/operations/localize/localize_parser.h"
@@ -38,7 +44,13 @@ struct LocalizeStreams {
   std::atomic<int> count{0};  // that have their options
 };
 
-// The localization is touched by lanes alone.
+// Poses at the sensor's rate that are found between two pairs, not by a lane: a few milliseconds. Of all readings that
+// wait for their turn likewise.
+constexpr size_t kMostQuickPoses = 512;
+
+// Readings of a message wait for its turn twice: to be taken, by a pair that they are of, and to be answered, once all
+// that came before them is. The localization is touched by lanes, one after the other, and, between two of them, by
+// answers to readings (see imu_mutex_).
 class LocalizeState final : public StreamState {
  public:
   // Counted in `streams` already.
@@ -52,7 +64,10 @@ class LocalizeState final : public StreamState {
         masks_(masks, region),
         streams_(streams),
         metrics_(metrics) {
-    if (options.localizer.odometry.imu.has_value()) imu_.emplace();
+    if (!options.localizer.odometry.imu.has_value()) return;
+    imu_.emplace();
+    wait_.emplace(options.max_wait_for_readings_ns);
+    imu_offset_ns_ = options.localizer.odometry.imu->imu_time_minus_camera_time_ns;
   }
   ~LocalizeState() override {
     streams_->metrics.MapLeft(map_size_);
@@ -60,6 +75,7 @@ class LocalizeState final : public StreamState {
   }
 
   bool serial() const override { return true; }
+  bool awaits_messages() const override { return wait_.has_value(); }
 
   const WireEnvelope* Read(decode::Pieces message, FrameJob* job) override {
     WireLocalizeStreamRequest& request = PayloadOf(job)->request;
@@ -72,8 +88,9 @@ class LocalizeState final : public StreamState {
     task.turn = ++turn_;
     if (job->is_edit && request.has_imu) {
       task.kind = LocalizeTask::Kind::kImu;
-      task.message = message.pieces;
-      return ReceiveImu("readings", request, message.pieces);
+      GLINT_RETURN_IF_ERROR(ReceiveImu("readings", request, message.pieces));
+      AskForPoses(request.wants_poses, &task, job);
+      return absl::OkStatus();
     }
     if (job->is_edit) {
       job->pixels = kPixelsOfLocation;
@@ -82,8 +99,9 @@ class LocalizeState final : public StreamState {
     absl::Status status;
     if (request.has_imu) {
       status = ReceiveImu("imu", request, message.pieces);
-      if (status.ok()) imu_->Keep(task.turn);
+      if (status.ok()) KeepImu(task.turn);
     }
+    task.had_readings = imu_.has_value() && imu_->newest_ns() >= SensorTime(request.time_ns);
     status.Update(Locate(request, message, &task, job));
     CountImagePair(request.pair, message, metrics_);
     if (request.has_depth && !request.pair.has_right) CountImage(request.depth, message, 1, metrics_);
@@ -92,30 +110,66 @@ class LocalizeState final : public StreamState {
 
   absl::Status Run(const LaneContext& context, FrameJob* job) override {
     LocalizeTask& task = PayloadOf(job)->task;
-    GLINT_RETURN_IF_ERROR(TakeImu(task.turn));
-    GLINT_RETURN_IF_ERROR(RunLocalize(context, &streams_->maps, localization_.get(), &task, job));
+    AnswerReadingsBefore(task.turn);
+    if (task.kind == LocalizeTask::Kind::kImu) return AnswerReadings(&task);
+    GLINT_RETURN_IF_ERROR(TakeImu(task.kind == LocalizeTask::Kind::kTrack ? BeginPair(*job, &task) : task.turn));
+    const absl::Status status = RunLocalize(context, &streams_->maps, localization_.get(), &task, job);
+    if (!status.ok()) {
+      if (wait_.has_value()) wait_->Answered(task.turn);
+      return status;
+    }
     streams_->metrics.Located(task, map_size_);
     map_size_ = task.size;
     return absl::OkStatus();
   }
 
-  // Maps are large, so a lane has to do what is about them.
-  bool Edit(FrameJob* job) override {
+  void Accept(FrameJob* job) override {
     LocalizeTask& task = PayloadOf(job)->task;
-    if (task.kind != LocalizeTask::Kind::kImu) return false;
-    job->status = ReceiveImu("readings", PayloadOf(job)->request, task.message);  // as Parse() did
-    if (!job->status.ok()) return true;
-    imu_->Keep(task.turn);
-    job->status = TakeImu(task.turn);
-    task.received = received_;
-    task.size = map_size_;
+    if (task.kind != LocalizeTask::Kind::kImu) return;
+    KeepImu(task.turn);
+    if (!job->lets_pass) return;
+    const std::lock_guard<std::mutex> lock(imu_mutex_);
+    unanswered_poses_ += task.pose_times.size();
+    unanswered_.push_back({task.turn, std::move(task), absl::OkStatus()});
+  }
+
+  int64_t WaitsUntil(const FrameJob& job) override {
+    const LocalizeTask& task = PayloadOf(&job)->task;
+    if (job.is_edit || task.kind != LocalizeTask::Kind::kTrack || imu_->newest_ns() >= SensorTime(task.time_ns)) {
+      return 0;
+    }
+    return wait_->Until(job.times.received_at, job.expires_at_ns);
+  }
+
+  // Maps are large, so a lane has to do what is about them. So it has where many poses are wanted.
+  bool Edit(FrameJob* job) override {
+    if (!job->lets_pass) return false;
+    LocalizeTask& task = PayloadOf(job)->task;
+    const std::lock_guard<std::mutex> lock(imu_mutex_);
+    Unanswered& readings = unanswered_.front();
+    if (!readings.is_answered) Answer(&readings);
+    unanswered_poses_ -= readings.answer.pose_times.size();
+    job->status = readings.status;
+    task = std::move(readings.answer);
+    unanswered_.pop_front();
     return true;
   }
 
   grpc::Slice Reply(const FrameJob& job) override { return SerializeLocalizeReply(job.id, PayloadOf(&job)->task); }
-  void Answered(const FrameJob& job) override { streams_->metrics.Answered(job.times); }
+  void Answered(const FrameJob& job) override {
+    if (wait_.has_value()) wait_->Answered(PayloadOf(&job)->task.turn);
+    streams_->metrics.Answered(job.times);
+  }
 
  private:
+  // Readings that let others pass.
+  struct Unanswered {
+    int64_t turn;
+    LocalizeTask answer;
+    absl::Status status;
+    bool is_answered = false;
+  };
+
   // Of the images of depth, if there are any.
   static Shape DepthShapeOf(const LocalizationOptions& options) {
     const Rectification* const raw = options.rectification.get();
@@ -128,6 +182,61 @@ class LocalizeState final : public StreamState {
   absl::Status ReceiveImu(absl::string_view field, const WireLocalizeStreamRequest& request, decode::Pieces message) {
     if (imu_.has_value()) return imu_->Receive(field, request.imu, message);
     return ContradictionError("imu", "is given, but the stream's options say nothing of an inertial sensor");
+  }
+
+  // Saturates.
+  int64_t SensorTime(int64_t time_ns) const {
+    int64_t time = 0;
+    if (!__builtin_add_overflow(time_ns, imu_offset_ns_, &time)) return time;
+    return time_ns > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+  }
+
+  // Those last received.
+  void KeepImu(int64_t turn) {
+    imu_->Keep(turn);
+    wait_->Came(imu_->newest_ns());
+  }
+
+  // At the times of the gyroscope's readings that were last received.
+  void AskForPoses(bool wants_poses, LocalizeTask* task, FrameJob* job) {
+    const FramePathPause pause;
+    task->wants_poses = wants_poses;
+    if (wants_poses) task->pose_times = imu_->times();
+    job->pixels = kPixelsOfLocation;
+    const std::lock_guard<std::mutex> lock(imu_mutex_);
+    job->lets_pass = unanswered_poses_ + task->pose_times.size() <= kMostQuickPoses;
+  }
+
+  // What the pair and all that came before it say of readings must not depend on it. After this call, no answer to
+  // readings before it touches the localization.
+  void AnswerReadingsBefore(int64_t turn) {
+    const std::lock_guard<std::mutex> lock(imu_mutex_);
+    for (Unanswered& readings : unanswered_) {
+      if (readings.turn < turn && !readings.is_answered) Answer(&readings);
+    }
+  }
+  void Answer(Unanswered* readings) {
+    readings->status = AnswerReadings(&readings->answer);
+    readings->is_answered = true;
+  }
+  absl::Status AnswerReadings(LocalizeTask* task) {
+    const FramePathPause pause;
+    GLINT_RETURN_IF_ERROR(TakeImu(task->turn));
+    task->received = received_;
+    task->size = map_size_;
+    if (task->wants_poses) localization_->PredictPoses(task->pose_times, &task->poses);
+    return absl::OkStatus();
+  }
+
+  // The turn up to which a pair takes readings: its own, or as many more as have readings up to its time, so that the
+  // same messages in the same order give the same; all, if there are not so many.
+  int64_t BeginPair(const FrameJob& job, LocalizeTask* task) {
+    if (!imu_.has_value()) return task->turn;
+    const int64_t time_ns = SensorTime(task->time_ns), turn = imu_->TurnOf(time_ns);
+    task->ahead_of_readings = turn == std::numeric_limits<int64_t>::max();
+    wait_->Begin(task->turn, time_ns, task->had_readings, !task->ahead_of_readings,
+                 job.times.queued_at + job.times.queue_ns);
+    return std::max(task->turn, turn);
   }
 
   // The localization takes what came up to this turn.
@@ -181,9 +290,14 @@ class LocalizeState final : public StreamState {
   const PairMasks masks_;
   int64_t turn_ = 0;             // of the last message
   std::optional<ImuInbox> imu_;  // of a stream with an inertial sensor
+  std::optional<ImuWait> wait_;  // likewise
+  int64_t imu_offset_ns_ = 0;    // time of its clock = time of the images + this
   slam::ImuReadings readings_;   // that have been taken
   ImuReceived received_;         // as metrics have it
   MapSize map_size_;             // likewise
+  std::mutex imu_mutex_;         // answers to readings are found by a lane, or in Edit(): whoever comes first
+  std::deque<Unanswered> unanswered_;
+  size_t unanswered_poses_ = 0;  // of these
   LocalizeStreams* const streams_;
   Metrics* const metrics_;
 };

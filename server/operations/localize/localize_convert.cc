@@ -167,6 +167,14 @@ absl::StatusOr<slam::ImuModel> ImuFromProto(const v1::InertialSensor& proto, con
   return model;
 }
 
+absl::Status SetWait(const v1::InertialSensor& proto, LocalizationOptions* options) {
+  constexpr int64_t kLongestNs = 1'000'000'000;
+  if (!proto.has_max_wait_for_readings_ns()) return absl::OkStatus();
+  const int64_t most_ns = options->max_wait_for_readings_ns = proto.max_wait_for_readings_ns();
+  if (most_ns >= 0 && most_ns <= kLongestNs) return absl::OkStatus();
+  return OutOfRangeError("imu.max_wait_for_readings_ns", most_ns, int64_t{0}, kLongestNs);
+}
+
 absl::StatusOr<slam::LocalizerMode> ModeFromProto(v1::LocalizeMode mode) {
   switch (mode) {
     case v1::LOCALIZE_MODE_UNSPECIFIED:
@@ -208,6 +216,7 @@ absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& p
   GLINT_ASSIGN_OR_RETURN(options.localizer.mode, ModeFromProto(proto.mode()));
   if (proto.has_imu()) {
     GLINT_ASSIGN_OR_RETURN(options.localizer.odometry.imu, ImuFromProto(proto.imu(), options.rectification.get()));
+    GLINT_RETURN_IF_ERROR(SetWait(proto.imu(), &options));
   }
   options.localizer.max_keyframes = server.max_map_keyframes;
   options.localizer.max_points = server.max_map_points;

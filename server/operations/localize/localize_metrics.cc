@@ -19,6 +19,7 @@ LocalizeMetrics::LocalizeMetrics(prometheus::Registry* registry)
       map_points_(&metric::Gauges(registry, metric::kMapPoints).Add({})),
       map_bytes_(&metric::Gauges(registry, metric::kMapBytes).Add({})),
       readings_(&metric::Counters(registry, metric::kImuReadings).Add({})),
+      ahead_of_readings_(&metric::Counters(registry, metric::kPairsAheadOfReadings).Add({})),
       keyframes_(&metric::Counters(registry, metric::kKeyframes).Add({})),
       keyframes_refused_(&metric::Counters(registry, metric::kKeyframesRefused).Add({})),
       loops_closed_(&metric::Counters(registry, metric::kLoopsClosed).Add({})),
@@ -51,6 +52,7 @@ void LocalizeMetrics::Located(const LocalizeTask& task, const MapSize& before) c
   locations_[static_cast<size_t>(task.location->status)]->Increment();
   if (const auto& inertial = task.location->inertial; inertial.has_value()) {
     inertial_[static_cast<size_t>(inertial->status)]->Increment();
+    if (inertial->ahead_of_readings) ahead_of_readings_->Increment();
   }
   if (task.location->is_keyframe) keyframes_->Increment();
   if (task.location->is_keyframe && task.location->map_full) keyframes_refused_->Increment();

@@ -28,7 +28,7 @@ class LocalizeMetrics {
   prometheus::Gauge *const streams_, *const map_keyframes_, *const map_points_, *const map_bytes_;
   std::array<prometheus::Counter*, kLocationStatusCount> locations_{};                              // none for 0
   std::array<prometheus::Counter*, static_cast<size_t>(InertialStatus::kLeftOut) + 1> inertial_{};  // none for 0
-  prometheus::Counter* const readings_;
+  prometheus::Counter *const readings_, *const ahead_of_readings_;
   std::array<prometheus::Counter*, 7> faults_{};  // of readings
   prometheus::Counter *const keyframes_, *const keyframes_refused_, *const loops_closed_;
   prometheus::Histogram *const match_seconds_, *const locate_seconds_, *const adjust_seconds_;

@@ -111,6 +111,8 @@ void ReadAddImu(WireReader* in, WireLocalizeStreamRequest* request) {
       request->frame_id = in->Varint();
     } else if (tag == kImuOfEdit) {
       ReadImu(in, &request->imu, nullptr);
+    } else if (tag == VarintTag(3)) {
+      request->wants_poses = in->Varint() != 0;
     } else {
       in->Unknown(tag);
     }

@@ -37,6 +37,7 @@ struct WireLocalizeStreamRequest : WireEnvelope {
   WireImage depth;
   bool has_imu = false;  // the pair has readings, or the edit is readings
   WireImuReadings imu;
+  bool wants_poses = false;  // the edit does
 };
 
 // False if `message` is not a serialized message of that type. `*request` is overwritten.

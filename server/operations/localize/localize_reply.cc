@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "glint/v1/localization.pb.h"
 #include "server/base/allocations.h"
@@ -46,6 +47,21 @@ void ToProto(const ImuReceived& received, v1::ImuReceived* proto) {
   proto->set_dropped(received.dropped);
 }
 
+void ToProto(const std::vector<ImuPose>& poses, v1::ImuPoses* proto) {
+  const int count = static_cast<int>(poses.size());
+  proto->mutable_time_ns()->Reserve(count);
+  proto->mutable_pose()->Reserve(7 * count);
+  proto->mutable_velocity()->Reserve(3 * count);
+  proto->mutable_covariance()->Reserve(21 * count);
+  for (const ImuPose& pose : poses) {
+    proto->add_time_ns(pose.time_ns);
+    proto->mutable_pose()->Add(pose.pose.rotation.begin(), pose.pose.rotation.end());
+    proto->mutable_pose()->Add(pose.pose.position.begin(), pose.pose.position.end());
+    proto->mutable_velocity()->Add(pose.velocity.begin(), pose.velocity.end());
+    proto->mutable_covariance()->Add(pose.covariance.begin(), pose.covariance.end());
+  }
+}
+
 void ToProto(const Inertial& inertial, v1::Inertial* proto) {
   proto->set_status(static_cast<v1::InertialStatus>(inertial.status));
   proto->set_level(inertial.level);
@@ -61,6 +77,7 @@ void ToProto(const Inertial& inertial, v1::Inertial* proto) {
   proto->set_position_innovation(inertial.position_innovation);
   proto->set_blind_ns(std::llround(1e9 * inertial.blind_seconds));
   ToProto(inertial.readings, proto->mutable_readings());
+  proto->set_ahead_of_readings(inertial.ahead_of_readings);
 }
 
 void ToProto(const Location& location, v1::Location* proto) {
@@ -140,6 +157,7 @@ grpc::Slice SerializeLocalizeReply(uint64_t frame_id, const LocalizeTask& task) 
       break;
     case LocalizeTask::Kind::kImu:
       ToProto(task.received, response.mutable_imu());
+      if (task.wants_poses) ToProto(task.poses, response.mutable_imu()->mutable_poses());
       break;
   }
   response.set_map_keyframes(static_cast<int32_t>(task.size.keyframes));

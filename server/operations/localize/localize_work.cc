@@ -130,6 +130,7 @@ absl::Status LocatePair(const LaneContext& context, Localization* stream, Locali
                             ? stream->Relocalize(context.lane, view, &location, &times)
                             : stream->Track(context.lane, view, job->id, task->time_ns, &location, &times));
   location.warnings.insert(location.warnings.end(), job->warnings.begin(), job->warnings.end());
+  if (location.inertial.has_value()) location.inertial->ahead_of_readings = task->ahead_of_readings;
   StageTimes& stages = times.stages;
   stages.upload_ns += copy_ns;
   // What lies between the stages counts as the last one's.

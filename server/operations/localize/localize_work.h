@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "server/operations/localize/localization.h"
@@ -32,14 +33,18 @@ struct LocalizeTask {
   const Rectification* rectification = nullptr;  // of raw images; null: they are rectified
   int64_t time_ns = 0;                           // of capture
   int64_t turn = 0;                              // of the message in the stream
-  decode::Pieces message;                        // of kImu
-  MapPosition from;                              // of kRead
-  std::string file;                              // of kSave and kLoad
+  bool had_readings = false;                     // of the inertial sensor up to time_ns, when the pair came
+  bool ahead_of_readings = false;                // there were none when a lane began it
+  bool wants_poses = false;                      // of kImu, at these times of the sensor's clock
+  std::vector<int64_t> pose_times;
+  MapPosition from;  // of kRead
+  std::string file;  // of kSave and kLoad
 
   // What was found, in memory of the lane.
   const Location* location = nullptr;  // of a pair
   const MapPart* part = nullptr;       // of kRead
   ImuReceived received;                // of kImu
+  std::vector<ImuPose> poses;          // likewise
   MapSize size;
 };
 

@@ -82,6 +82,8 @@ void SetImu(Input* input, v1::InertialSensor* imu) {
   if ((which & 16) != 0) imu->set_gyroscope_range(Double(input, 10));
   if ((which & 32) != 0) imu->set_noise_inflation(Double(input, 2));
   if ((which & 192) == 192) imu->clear_camera_from_imu();
+  // Inputs have no clock, so pairs wait for a moment only.
+  imu->set_max_wait_for_readings_ns((which & 192) == 64 ? input->Number<int32_t>() % 2'000'000 : 1'000'000);
 }
 
 // Of a camera at rest whose y points down, mostly, up to a time of the input, as pairs have.
@@ -262,6 +264,7 @@ std::string Message(int step, Input* input) {
       const auto which = input->Number<uint8_t>();
       if (which % 2 == 0) request.mutable_get_map()->mutable_from()->set_point(~uint64_t{0});
       if (which % 8 == 7) SetReadings(input, request.mutable_add_imu()->mutable_readings());
+      if (which % 8 == 7) request.mutable_add_imu()->set_poses(which % 16 == 15);
       break;
     }
     case kSaveMap:
@@ -306,6 +309,16 @@ void CheckLocation(const v1::Location& location) {
   }
 }
 
+void CheckPoses(const v1::ImuPoses& poses) {
+  const int count = poses.time_ns_size();
+  FUZZ_CHECK(std::is_sorted(poses.time_ns().begin(), poses.time_ns().end()));
+  FUZZ_CHECK(poses.pose_size() == 7 * count && poses.velocity_size() == 3 * count);
+  FUZZ_CHECK(poses.covariance_size() == 21 * count);
+  for (const auto* values : {&poses.pose(), &poses.velocity(), &poses.covariance()}) {
+    FUZZ_CHECK(std::all_of(values->begin(), values->end(), [](double v) { return std::isfinite(v); }));
+  }
+}
+
 void Check(const std::string& reply) {
   v1::LocalizeStreamResponse response;
   FUZZ_CHECK(response.ParseFromString(reply));
@@ -317,6 +330,7 @@ void Check(const std::string& reply) {
     FUZZ_CHECK(response.answer_case() != v1::LocalizeStreamResponse::ANSWER_NOT_SET);
   }
   if (response.has_location()) CheckLocation(response.location());
+  CheckPoses(response.imu().poses());
   const v1::MapPart& map = response.map();
   FUZZ_CHECK(map.point_id_size() == map.x_size() && map.x_size() == map.y_size() && map.x_size() == map.z_size());
   for (int i = 1; i < map.point_id_size(); ++i) FUZZ_CHECK(map.point_id(i - 1) < map.point_id(i));

@@ -1,7 +1,7 @@
 // Map files (slam/map/map_file.h): foreign, cut short, damaged, made to deceive. A file is refused with a word about
 // why, or read whole: written again it has the same bytes, and a localizer works with it. Neither takes much more
-// memory than the file has bytes. Input: a byte for the kind; then the file, or edits of a good one, of which the
-// checksum may be made right again.
+// memory than the file has bytes. Input: a byte for the kind; then the file, or edits of a good one, whose world may be
+// level and which may be of the version before, and of which the checksum may be made right again.
 #include <sanitizer/allocator_interface.h>
 #include <unistd.h>
 
@@ -32,6 +32,7 @@ constexpr size_t kMemoryPerByte = 6, kMemoryMore = 1 << 16;
 // The index of places has tables of so many bytes for each two bytes of a descriptor, and then as below.
 constexpr size_t kIndexTable = 65536 * 8, kIndexPerByte = 12;
 constexpr size_t kChecksumBytes = sizeof(uint64_t);
+constexpr size_t kVersionAt = 8;  // its first byte
 constexpr slam::MapFileLimits kLimits = {64, 1000};
 
 std::atomic<int64_t> allocated{0}, most_allocated{0};
@@ -77,7 +78,9 @@ void Change(fuzz::Input* input, std::string* file) {
                                 std::numeric_limits<int64_t>::max(),
                                 std::numeric_limits<int64_t>::min()};
   const auto edit = input->Number<uint8_t>() % kEdits;
-  const size_t at = input->Number<uint32_t>() % file->size();
+  const auto place = input->Number<int32_t>();  // negative: from the end
+  const size_t at = place >= 0 ? static_cast<size_t>(place) % file->size()
+                               : file->size() - 1 - static_cast<size_t>(~place) % file->size();
   switch (edit) {
     case kByte:
       return Put(input->Number<uint8_t>(), at, file);
@@ -103,6 +106,19 @@ class Target {
     FUZZ_CHECK(localizer->SaveMap(path_).ok());
     good_ = ReadFile(path_);
     Use(good_, true);
+    // Without what the version before does not say; and with all of it.
+    before_ = good_;
+    before_.erase(before_.size() - kChecksumBytes - 1, 1);
+    --before_[kVersionAt];
+    MakeChecksumRight(&before_);
+    Use(before_, true);
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << good_;
+    auto loaded = slam::ReadMapFile(path_, fuzz::StereoTexture::Camera(), front_end_.kind(), kLimits);
+    FUZZ_CHECK(loaded.ok());
+    loaded->map.SetLevel(loaded->map.keyframes().front().map_id, {0.01, {{{0.1, -0.1, 0}, {0.5, -0.5, 0}}, 0.01, 0.1}});
+    FUZZ_CHECK(slam::WriteMapFile(path_, loaded->camera, loaded->scales, loaded->features, loaded->map).ok());
+    level_ = ReadFile(path_);
+    Use(level_, true);
   }
   ~Target() { std::filesystem::remove(path_); }
   Target(const Target&) = delete;
@@ -110,14 +126,15 @@ class Target {
 
   void Run(fuzz::Input input) {
     const auto kind = input.Number<uint8_t>();
-    std::string file = good_;
+    const std::string& good = kind / 4 % 4 == 1 ? level_ : kind / 4 % 4 == 2 ? before_ : good_;
+    std::string file = good;
     if (kind % 4 == 0) {
       file = fuzz::ToString(input.Rest());
     } else {
       while (!input.empty() && !file.empty()) Change(&input, &file);
     }
     if (kind % 2 == 1) MakeChecksumRight(&file);
-    Use(file, file == good_);
+    Use(file, file == good);
   }
 
  private:
@@ -151,7 +168,7 @@ class Target {
       return;
     }
     FUZZ_CHECK(slam::WriteMapFile(path_, loaded->camera, loaded->scales, loaded->features, loaded->map).ok());
-    FUZZ_CHECK(ReadFile(path_) == file);
+    FUZZ_CHECK(ReadFile(path_) == file || file[kVersionAt] != good_[kVersionAt]);
     Work(is_good, file.size(), static_cast<size_t>(loaded->map.keyframes().front().features->descriptor_bytes));
   }
   void Work(bool is_good, size_t bytes, size_t descriptor_bytes) {
@@ -179,7 +196,7 @@ class Target {
       absl::StrCat(std::filesystem::temp_directory_path().string(), "/glint-fuzz-", getpid(), ".map");
   slam::LaneFrontEnd front_end_{fuzz::StereoTexture::Detector(), 1};
   Image left_, right_;
-  std::string good_;
+  std::string good_, level_, before_;
 };
 
 }  // namespace
