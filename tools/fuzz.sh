@@ -4,7 +4,8 @@
 #   tools/fuzz.sh [--corpus DIR] [--target NAME]... [--jobs N] [--seed N] [MINUTES]
 #
 #   --corpus  where inputs that reach new code are kept from run to run; default: build/fuzz/corpus
-#   --target  calibration, encoded, handoff, http2, localize, map, options, pairs, raw, session, text, track, wire, y4m
+#   --target  bag, calibration, dataset, encoded, foxglove, handoff, http2, localize, map, options, pairs, raw, ros,
+#             session, text, track, wire, y4m
 #             (tests/fuzz/targets says what each is); default: all
 #   --jobs    targets that run at the same time; default: one for each processor
 #   --seed    of the random choices, above 0; default: another one each time
@@ -26,7 +27,7 @@ while [[ $# -gt 0 ]]; do
     --target) targets+=("${2:?}") && shift 2 ;;
     --jobs) jobs=${2:?} && shift 2 ;;
     --seed) seed=${2:?} && shift 2 ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0" && exit 0 ;;
     -*) echo "fuzz.sh: $1: unknown" >&2 && exit 2 ;;
     *) minutes=$1 && shift ;;
   esac
@@ -35,7 +36,7 @@ done
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: --jobs: \"$jobs\" is not a number from 1" >&2 && exit 2; }
 [[ $seed =~ ^[0-9]+$ ]] || { echo "fuzz.sh: --seed: \"$seed\" is not a number" >&2 && exit 2; }
 if [[ ${#targets[@]} -eq 0 ]]; then
-  targets=(calibration encoded handoff http2 localize map options pairs raw session text track wire y4m)
+  targets=(bag calibration dataset encoded foxglove handoff http2 localize map options pairs raw ros session text track wire y4m)
 fi
 for target in "${targets[@]}"; do
   [[ -f tests/fuzz/targets/${target}_fuzz.cc ]] || { echo "fuzz.sh: no target $target" >&2 && exit 2; }

@@ -27,6 +27,7 @@ const Command kCommands[] = {
     {"track", "points followed through a folder, a video or cameras", RunTrack},
     {"localize", "where a stereo camera goes, by what it sees", RunLocalize},
     {"view", "what is found in a video or a camera, on a web page", RunView},
+    {"bag", "what is in a recording of ROS, and what can be done with it", RunBag},
     {"calibration", "what calibration files say, and whether it can be right", RunCalibration},
     {"compare", "two detectors, backends or sets of options on the same images", RunCompare},
 #endif

@@ -116,8 +116,7 @@ void WriteSlider(absl::string_view name, const std::optional<int>& value, JsonWr
 
 }  // namespace
 
-std::string EncodeScene(const Scene& scene) {
-  const EncodedPicture picture = scene.picture ? scene.picture() : EncodedPicture();
+std::string EncodeScene(const Scene& scene, const EncodedPicture& picture) {
   const std::string header = Header(scene, picture);
   std::string out;
   out.reserve(4 + header.size() + 8 * scene.marks.size() + 12 * scene.path.size() + picture.file.size());

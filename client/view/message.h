@@ -14,7 +14,7 @@
 #include <optional>
 #include <string>
 
-#include "client/view/scene.h"
+#include "client/view/base/scene.h"
 
 namespace glint::view {
 
@@ -26,8 +26,8 @@ struct State {
   std::optional<int> max_features;  // 1..65536; likewise
 };
 
-// Calls scene.picture.
-std::string EncodeScene(const Scene& scene);
+// `picture`: what scene.picture made.
+std::string EncodeScene(const Scene& scene, const EncodedPicture& picture);
 std::string EncodeState(const State& state);
 
 // What a browser says: "ready" (the last frame is drawn), "pause", "resume", "threshold N" or "features N".

@@ -102,6 +102,7 @@ TEST(ImuFlags, ThoseOfTheCommandContradictEachOther) {
   };
   EXPECT_EQ(validate({"--imu", "x"}), "");
   EXPECT_EQ(validate({"--imu-range", "1,2"}), "option '--imu-range': needs --imu");
+  EXPECT_EQ(validate({"--imu-poses", "x"}), "option '--imu-poses': needs --imu");
   EXPECT_EQ(validate({"--imu", "x", "--map", "m", "--relocalize"}), "option '--imu': not with --relocalize");
   EXPECT_EQ(validate({"--times", "x", "--rate", "5"}), "option '--times': not with --rate");
 }

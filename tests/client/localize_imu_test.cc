@@ -67,6 +67,15 @@ class Localization : public v1::Localization::Service {
         response.set_frame_id(request.add_imu().frame_id());
         response.mutable_imu()->set_received(request.add_imu().readings().gyroscope_time_ns_size());
         response.mutable_imu()->set_frozen(2);
+        if (request.add_imu().poses()) {
+          v1::ImuPoses* const poses = response.mutable_imu()->mutable_poses();
+          for (const int64_t time_ns : request.add_imu().readings().gyroscope_time_ns()) {
+            poses->add_time_ns(time_ns);
+            for (const double v : {0.0, 0.0, 0.6, 0.8, 1.5, 2.5, 3.5}) poses->add_pose(v);
+            for (const double v : {4.0, 5.0, 6.0}) poses->add_velocity(v);
+            for (int i = 0; i < 21; ++i) poses->add_covariance(i);
+          }
+        }
       } else {
         response.set_frame_id(request.pair().frame_id());
         Answer(++pairs, response.mutable_location());
@@ -199,6 +208,33 @@ TEST_F(LocalizeImu, TheClientSendsWhatItIsGiven) {
   EXPECT_EQ(found.readings.missing, 7);
 }
 
+TEST_F(LocalizeImu, PosesAreAskedForAndRead) {
+  const client::Client client = client::Client::Connect(server_.address()).value();
+  std::vector<client::LocalizeAnswer> answers;
+  client::LocalizeStreamOptions options;
+  options.camera = {32, 16, 20, 15.5, 7.5, 0.1};
+  options.imu.emplace().max_wait_for_readings_ns = 0;
+  auto stream = client.OpenLocalizeStream(
+      options, [&answers](const client::LocalizeAnswer& answer) { answers.push_back(answer); });
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  client::ImuReadings readings;
+  readings.Add(5, {}, {});
+  readings.Add(7, {}, {});
+  EXPECT_TRUE((*stream)->WriteImu(1, readings, /*poses=*/true).ok());
+  EXPECT_TRUE((*stream)->WriteImu(2, readings).ok());
+  EXPECT_TRUE((*stream)->Finish().ok());
+  EXPECT_TRUE(server_.requests()[0].options().imu().has_max_wait_for_readings_ns());
+  ASSERT_THAT(answers, SizeIs(2));
+  ASSERT_THAT(answers[0].imu_poses, SizeIs(2));
+  const client::ImuPose& pose = answers[0].imu_poses[1];
+  EXPECT_EQ(pose.time_ns, 7);
+  EXPECT_THAT(pose.pose.rotation, ElementsAre(0, 0, 0.6, 0.8));
+  EXPECT_THAT(pose.pose.position, ElementsAre(1.5, 2.5, 3.5));
+  EXPECT_THAT(pose.velocity, ElementsAre(4, 5, 6));
+  EXPECT_EQ(pose.covariance[20], 20);
+  EXPECT_THAT(answers[1].imu_poses, SizeIs(0));
+}
+
 TEST_F(LocalizeImu, WithoutASensorNothingIsSent) {
   const client::Client client = client::Client::Connect(server_.address()).value();
   client::LocalizeStreamOptions options;
@@ -289,6 +325,25 @@ TEST_F(LocalizeImuCommand, PairsHaveTheReadingsSinceTheLast) {
   EXPECT_THAT(outcome.rows[4], HasSubstr(",READY,0,0.5,0,0.001,0,0,0,0,-0.25,0.1"));
   // Two pairs before the world is level, one of two after is located.
   EXPECT_THAT(outcome.said, HasSubstr("warning: 2 pairs were located "));
+}
+
+TEST_F(LocalizeImuCommand, PosesOfReadingsAreAFile) {
+  const Outcome outcome = Run(
+      {"--imu", Path("imu.csv"), "--camera-from-imu", Path("pose.txt"), "--csv", "--imu-poses", Path("imu_path.txt")});
+  EXPECT_EQ(outcome.status, 0) << outcome.said;
+  const auto& sent = server_.requests();
+  ASSERT_THAT(sent, SizeIs(11));
+  for (size_t i = 1; i < sent.size(); i += 2) {
+    EXPECT_TRUE(sent[i].add_imu().poses());
+    EXPECT_TRUE(sent[i + 1].has_pair() && !sent[i + 1].pair().has_imu());
+  }
+  std::ifstream file(Path("imu_path.txt"));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  ASSERT_THAT(lines, SizeIs(101 + 4 * 10));
+  EXPECT_THAT(lines[0], ::testing::StartsWith("999999999.0"));
+  EXPECT_THAT(lines[0], HasSubstr(" 1.5 2.5 3.5 0 0 0.6"));
+  EXPECT_THAT(lines.back(), ::testing::StartsWith("1000000000.4"));
 }
 
 TEST_F(LocalizeImuCommand, TheTableEndsWithTheSensor) {

@@ -1,5 +1,5 @@
 // Where a view may listen, and whose requests it answers.
-#include "client/view/address.h"
+#include "client/view/base/address.h"
 
 #include <unistd.h>
 
@@ -12,31 +12,32 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(ParseAddress, IsLoopbackUnlessAnotherIsNamed) {
-  EXPECT_EQ(ParseAddress("8017")->text(), "127.0.0.1:8017");
-  EXPECT_EQ(ParseAddress(":8017")->text(), "127.0.0.1:8017");
-  EXPECT_EQ(ParseAddress("localhost:0")->text(), "127.0.0.1:0");
-  EXPECT_EQ(ParseAddress("0.0.0.0:80")->text(), "0.0.0.0:80");
-  EXPECT_EQ(ParseAddress("[::1]:80")->text(), "[::1]:80");
+  EXPECT_EQ(ParseAddress("--view", "8017")->text(), "127.0.0.1:8017");
+  EXPECT_EQ(ParseAddress("--view", ":8017")->text(), "127.0.0.1:8017");
+  EXPECT_EQ(ParseAddress("--view", "localhost:0")->text(), "127.0.0.1:0");
+  EXPECT_EQ(ParseAddress("--view", "0.0.0.0:80")->text(), "0.0.0.0:80");
+  EXPECT_EQ(ParseAddress("--view", "[::1]:80")->text(), "[::1]:80");
 }
 
 TEST(ParseAddress, SaysWhatIsWrong) {
   for (const char* text : {"", "host:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:x", "[::1]", "[::1"}) {
-    EXPECT_THAT(std::string(ParseAddress(text).status().message()), HasSubstr("is not HOST:PORT")) << text;
+    EXPECT_THAT(std::string(ParseAddress("--view", text).status().message()), HasSubstr("is not HOST:PORT")) << text;
   }
-  EXPECT_THAT(std::string(ParseAddress("no-such-host.invalid:80").status().message()),
+  EXPECT_THAT(std::string(ParseAddress("--view", "no-such-host.invalid:80").status().message()),
               HasSubstr("no address of this machine"));
 }
 
 TEST(Listen, RefusesWhatIsNoAddressOfThisMachine) {
-  Address elsewhere = *ParseAddress("192.0.2.1:0"), here = *ParseAddress("127.0.0.1:0");
-  EXPECT_THAT(std::string(Listen(&elsewhere).status().message()), HasSubstr("192.0.2.1:0"));
+  Address elsewhere = *ParseAddress("--foxglove", "192.0.2.1:0"), here = *ParseAddress("--view", "127.0.0.1:0");
+  EXPECT_THAT(std::string(Listen(&elsewhere).status().message()),
+              HasSubstr("option '--foxglove': cannot listen at 192.0.2.1:0"));
   const int socket = Listen(&here).value();
   EXPECT_GT(here.port, 0);
   close(socket);
 }
 
 TEST(IsAllowedHost, TakesNoNameThatAnotherSiteCouldHave) {
-  const Address address = *ParseAddress("127.0.0.1:8017");
+  const Address address = *ParseAddress("--view", "127.0.0.1:8017");
   for (const char* host : {"127.0.0.1:8017", "localhost", "LOCALHOST:1", "[::1]:8017", "192.168.0.7:8017"}) {
     EXPECT_TRUE(IsAllowedHost(address, host)) << host;
   }
@@ -44,7 +45,7 @@ TEST(IsAllowedHost, TakesNoNameThatAnotherSiteCouldHave) {
        {"", "evil.example", "evil.example:8017", "127.0.0.1.evil.example", "localhost.evil.example"}) {
     EXPECT_FALSE(IsAllowedHost(address, host)) << host;
   }
-  EXPECT_TRUE(IsAllowedHost({"robot.lan", "10.0.0.7", 80}, "robot.lan:80"));
+  EXPECT_TRUE(IsAllowedHost({"robot.lan", "10.0.0.7", 80, "--view"}, "robot.lan:80"));
 }
 
 TEST(IsAllowedOrigin, IsThatOfTheRequest) {

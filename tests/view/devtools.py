@@ -26,14 +26,14 @@ def chromium():
 
 
 class WebSocket:
-    """A client: texts alone. Thread-compatible."""
+    """A client that sends texts. Thread-compatible. `protocol`: the subprotocol that it offers."""
 
-    def __init__(self, host, port, path):
+    def __init__(self, host, port, path, protocol=None):
         self._socket = socket.create_connection((host, port), timeout=PATIENCE)
         key = base64.b64encode(os.urandom(16)).decode()
         self._socket.sendall((f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nUpgrade: websocket\r\n"
-                              f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n")
-                             .encode())
+                              f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
+                              + (f"Sec-WebSocket-Protocol: {protocol}\r\n" if protocol else "") + "\r\n").encode())
         self._file = self._socket.makefile("rb")
         status = self._file.readline()
         assert b" 101 " in status, status
@@ -51,7 +51,8 @@ class WebSocket:
         self._socket.sendall(head + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(data)))
 
     def receive(self):
-        text = b""
+        """The next message: a str, or bytes if it is a binary one."""
+        data, opcode = b"", 0
         while True:
             first, second = self._file.read(2)
             length = second & 0x7f
@@ -59,9 +60,10 @@ class WebSocket:
                 (length,) = struct.unpack("!H", self._file.read(2))
             elif length == 127:
                 (length,) = struct.unpack("!Q", self._file.read(8))
-            text += self._file.read(length)
+            data += self._file.read(length)
+            opcode = opcode or first & 0xf
             if first & 0x80:
-                return text.decode()
+                return data.decode() if opcode == 1 else data
 
     def close(self):
         self._file.close()

@@ -68,12 +68,12 @@ WebSocketClient::WebSocketClient(int port, const std::string& headers, int recei
   SendAll(socket_, absl::StrCat("GET /frames HTTP/1.1\r\n", headers,
                                 "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
                                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"));
-  std::string head, byte;
-  while (head.size() < 4 || head.compare(head.size() - 4, 4, "\r\n\r\n") != 0) {
+  std::string byte;
+  while (head_.size() < 4 || head_.compare(head_.size() - 4, 4, "\r\n\r\n") != 0) {
     if (!ReadBytes(1, &byte)) break;
-    head += byte;
+    head_ += byte;
   }
-  status_line_ = head.substr(0, head.find("\r\n"));
+  status_line_ = head_.substr(0, head_.find("\r\n"));
 }
 
 WebSocketClient::~WebSocketClient() { close(socket_); }
@@ -106,13 +106,20 @@ WebSocketClient::Message WebSocketClient::Read() {
   }
 }
 
-void WebSocketClient::SendText(const std::string& text) {
-  ASSERT_LT(text.size(), 126u);
-  std::string frame = {'\x81', static_cast<char>(0x80 | text.size())};
+void WebSocketClient::Send(int opcode, const std::string& data) {
+  ASSERT_LE(data.size(), 0xffffu);
+  std::string frame = {static_cast<char>(0x80 | opcode)};
+  if (data.size() < 126) {
+    frame += static_cast<char>(0x80 | data.size());
+  } else {
+    frame += {'\xfe', static_cast<char>(data.size() >> 8), static_cast<char>(data.size() & 0xff)};
+  }
   frame.append(kMask, sizeof(kMask));
-  for (size_t i = 0; i < text.size(); ++i) frame += static_cast<char>(text[i] ^ kMask[i % sizeof(kMask)]);
+  for (size_t i = 0; i < data.size(); ++i) frame += static_cast<char>(data[i] ^ kMask[i % sizeof(kMask)]);
   SendAll(socket_, frame);
 }
+
+void WebSocketClient::SendRaw(const std::string& bytes) { SendAll(socket_, bytes); }
 
 void WebSocketClient::SendClaim(int opcode, uint64_t length) {
   std::string frame = {static_cast<char>(0x80 | opcode), '\xff'};

@@ -40,6 +40,8 @@ class WebSocketClient {
 
   // The first line of the answer: "HTTP/1.1 101 Switching Protocols".
   const std::string& status_line() const { return status_line_; }
+  // All lines of it, up to the empty one.
+  const std::string& head() const { return head_; }
 
   struct Message {
     int opcode = 0;  // 1 text, 2 binary, 8 close; -1: the connection has ended
@@ -47,7 +49,10 @@ class WebSocketClient {
   };
   // The next message that is no ping.
   Message Read();
-  void SendText(const std::string& text);
+  void SendText(const std::string& text) { Send(1, text); }
+  void Send(int opcode, const std::string& data);
+  // Bytes as they are.
+  void SendRaw(const std::string& bytes);
   // A frame of this opcode with a length that is claimed and not sent.
   void SendClaim(int opcode, uint64_t length);
 
@@ -55,7 +60,7 @@ class WebSocketClient {
   bool ReadBytes(size_t count, std::string* bytes);
 
   int socket_ = -1;
-  std::string status_line_;
+  std::string status_line_, head_;
 };
 
 }  // namespace glint::view

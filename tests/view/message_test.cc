@@ -42,8 +42,7 @@ TEST(EncodeScene, HasEverySectionInOrder) {
   scene.path = {{1.5f, -2.5f, Step::kLost, true}};
   scene.strips = {{"bias, rad/s", {0.5, -2, std::nan("")}}};
   scene.stages = {{"detect", 1234567}};
-  scene.picture = [] { return EncodedPicture{"FILE", 640, 480}; };
-  const Parts parts = Split(EncodeScene(scene));
+  const Parts parts = Split(EncodeScene(scene, {"FILE", 640, 480}));
   EXPECT_EQ(parts.header.size() % 4, 0u);
   EXPECT_THAT(parts.header,
               AllOf(HasSubstr(R"("a \"b\".png")"), HasSubstr(R"("3 keypoints")"), HasSubstr("1234567"),
@@ -70,7 +69,7 @@ TEST(EncodeScene, HasEverySectionInOrder) {
 TEST(EncodeScene, BringsWhatCannotBeWrittenToTheBorder) {
   Scene scene;
   scene.marks = {{{-3, 1e9f}, NAN, 359.9f, 0}};
-  const Parts parts = Split(EncodeScene(scene));
+  const Parts parts = Split(EncodeScene(scene, {}));
   ASSERT_EQ(parts.rest.size(), 8u);
   EXPECT_EQ(U16(parts.rest, 0), 0);
   EXPECT_EQ(U16(parts.rest, 2), 65535);
@@ -82,7 +81,7 @@ TEST(EncodeScene, KeepsTheNewestPointsOfATrail) {
   Scene scene;
   scene.trails.resize(1);
   for (int i = 0; i < 300; ++i) scene.trails[0].points.push_back({static_cast<float>(i), 0});
-  const Parts parts = Split(EncodeScene(scene));
+  const Parts parts = Split(EncodeScene(scene, {}));
   ASSERT_EQ(parts.rest.size(), 2 + 255 * 4u);
   EXPECT_EQ(U16(parts.rest, 2), 4 * 45);
   EXPECT_EQ(U16(parts.rest, 2 + 254 * 4), 4 * 299);

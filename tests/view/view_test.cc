@@ -10,7 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/view/connection.h"
+#include "client/view/base/connection.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/view/http_client.h"
@@ -33,8 +33,8 @@ class ViewTest : public ::testing::Test {
     state.title = "street";
     state.threshold = 20;
     state.max_features = 500;
-    view_ = View::Start("127.0.0.1:0", state).value();
-    const std::string& url = view_->url();
+    view_ = View::Start({"127.0.0.1:0", "", {}}, state).value();
+    const std::string url = view_->url();
     ASSERT_TRUE(absl::SimpleAtoi(url.substr(17, url.size() - 18), &port_)) << url;
     ASSERT_GT(port_, 0);
     host_ = absl::StrCat("Host: 127.0.0.1:", port_, "\r\n");
@@ -186,7 +186,7 @@ TEST_F(ViewTest, SilentConnectionsKeepNobodyOut) {
 TEST_F(ViewTest, SilentBrowsersMakeWay) {
   State state;
   state.title = "street";
-  view_ = View::Start("127.0.0.1:0", state, absl::Milliseconds(100)).value();
+  view_ = View::Start({"127.0.0.1:0", "", {}}, state, absl::Milliseconds(100)).value();
   ASSERT_TRUE(absl::SimpleAtoi(view_->url().substr(17, view_->url().size() - 18), &port_));
   host_ = absl::StrCat("Host: 127.0.0.1:", port_, "\r\n");
   std::vector<std::unique_ptr<WebSocketClient>> silent;
@@ -259,7 +259,7 @@ TEST_F(ViewTest, TellsBrowsersThatItEnds) {
 }
 
 TEST_F(ViewTest, SaysWhoseThePortIs) {
-  const auto second = View::Start(absl::StrCat("127.0.0.1:", port_), {});
+  const auto second = View::Start({absl::StrCat("127.0.0.1:", port_), "", {}}, {});
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(std::string(second.status().message()),
               AllOf(HasSubstr(absl::StrCat("127.0.0.1:", port_)), HasSubstr("another program listens"),

@@ -37,6 +37,7 @@ int RunStereo(const std::vector<std::string>& arguments);
 int RunTrack(const std::vector<std::string>& arguments);
 int RunLocalize(const std::vector<std::string>& arguments);
 int RunView(const std::vector<std::string>& arguments);
+int RunBag(const std::vector<std::string>& arguments);
 int RunCalibration(const std::vector<std::string>& arguments);
 int RunCompare(const std::vector<std::string>& arguments);
 int RunInfo(const std::vector<std::string>& arguments);

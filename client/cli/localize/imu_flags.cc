@@ -62,7 +62,8 @@ void ImuFlags::AddTo(Flags* flags) {
       "Readings of a gyroscope and an accelerometer that are fixed to the camera: lines time,w_x,w_y,w_z,a_x,a_y,a_z "
       "(rad/s, m/s^2) as EuRoC and TUM-VI have them, a folder with such a data.csv, or two files "
       "GYROSCOPE,ACCELEROMETER of lines time,x,y,z. Times are of the pairs' clock, in seconds, milli-, micro- or "
-      "nanoseconds. Its pose and noise are the calibration's, if that has a sensor.",
+      "nanoseconds. With --bag: a topic, or those of both. Its pose and noise are the calibration's, if that has a "
+      "sensor.",
       &paths_);
   flags->String("camera-from-imu", "FILE",
                 "With --imu, in place of the calibration's: the 12 or 16 numbers of [R t], row by row, which take "
@@ -76,6 +77,11 @@ void ImuFlags::AddTo(Flags* flags) {
   flags->Double("imu-time-offset", "SECONDS",
                 "With --imu: time of its clock = time of the pairs + this (default: as the calibration says, else 0).",
                 &offset_);
+  flags->String(
+      "imu-poses", "FILE",
+      "With --imu: where the camera was at each of its readings, as the sensor says from the last pair on, in "
+      "the form of --trajectory-format tum; from the pair on that the sensor is ready at.",
+      &poses_);
   flags->String("imu-range", "RAD/S,M/S2", "With --imu: readings as large as these are saturated; 0: not known.",
                 &range_);
 }
@@ -84,7 +90,8 @@ absl::Status ImuFlags::Validate() const {
   if (given()) return absl::OkStatus();
   for (const auto& [name, has] :
        {std::pair("camera-from-imu", !camera_from_imu_.empty()), std::pair("imu-noise", !noise_.empty()),
-        std::pair("imu-time-offset", offset_.has_value()), std::pair("imu-range", !range_.empty())}) {
+        std::pair("imu-time-offset", offset_.has_value()), std::pair("imu-range", !range_.empty()),
+        std::pair("imu-poses", !poses_.empty())}) {
     if (has) return absl::InvalidArgumentError(absl::StrCat("option '--", name, "': needs --imu"));
   }
   return absl::OkStatus();

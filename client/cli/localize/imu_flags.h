@@ -18,6 +18,8 @@ class ImuFlags {
  public:
   void AddTo(Flags* flags);
   bool given() const { return !paths_.empty(); }
+  const std::string& poses() const { return poses_; }  // a file for those at the sensor's rate; empty: none are wanted
+  const std::string& paths() const { return paths_; }  // with --bag: topics
   // INVALID_ARGUMENT: options that need --imu.
   absl::Status Validate() const;
 
@@ -30,7 +32,7 @@ class ImuFlags {
   static absl::Status CheckTime(std::optional<absl::Duration> first, const ImuRecording& recording);
 
  private:
-  std::string paths_, camera_from_imu_, noise_, range_;
+  std::string paths_, camera_from_imu_, noise_, range_, poses_;
   std::optional<double> offset_;  // seconds
 };
 

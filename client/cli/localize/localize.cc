@@ -7,12 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/connection.h"
+#include "client/cli/localize/data_set.h"
 #include "client/cli/localize/localize_flags.h"
 #include "client/cli/localize/localize_report.h"
 #include "client/cli/output/live_view.h"
+#include "client/cli/output/map_reader.h"
 #include "client/cli/output/pair_command.h"
 #include "client/cli/output/pair_report.h"
 #include "client/cli/output/stream_run.h"
+#include "client/cli/source/dataset.h"
 #include "client/cli/source/imu_file.h"
 #include "client/cli/source/pairs.h"
 #include "features/status_macros.h"
@@ -22,23 +25,28 @@ namespace {
 
 constexpr char kName[] = "localize";
 // Pairs count from 0.
-constexpr uint64_t kLoadId = uint64_t{1} << 62, kSaveId = kLoadId + 1, kImuId = kLoadId + 2;
+constexpr uint64_t kLoadId = uint64_t{1} << 62, kSaveId = kLoadId + 1, kImuId = kLoadId + 2, kMapId = kLoadId + 3;
 
 std::string Help(const Flags& flags) {
-  return "Usage: glint localize --calibration PATH [OPTION]... LEFT RIGHT\n"
+  return "Usage: glint localize [OPTION]... FOLDER\n"
+         "       glint localize --calibration PATH [OPTION]... LEFT RIGHT\n"
          "       glint localize --calibration PATH [OPTION]... SIDE_BY_SIDE\n"
-         "       glint localize --calibration PATH --depth [OPTION]... LEFT DEPTH\n\n" +
+         "       glint localize --calibration PATH --depth [OPTION]... LEFT DEPTH\n"
+         "       glint localize --bag FILE --left TOPIC [--right TOPIC] [OPTION]...\n\n" +
          Wrap(
              "Where a stereo camera, or one with a sensor of depth, goes, by what it sees. LEFT, RIGHT and "
              "SIDE_BY_SIDE (both images in one picture) are as for glint stream: folders, patterns, videos, cameras or "
              "URLs. DEPTH is a folder or a pattern. With --mask, --right-mask and --region keypoints are looked for "
-             "only where these allow it, in pixels of the pictures as they are: not on the robot itself.",
+             "only where these allow it, in pixels of the pictures as they are: not on the robot itself.\n"
+             "FOLDER is a data set's, of EuRoC, TUM-VI, TUM RGB-D or KITTI: its calibration, inertial readings and "
+             "truth are found in it, unless --calibration, --imu (--imu '': none) and --truth say others.",
              0) +
          flags.Help() +
          "\nExit status\n"
          "  0 all pairs were answered; 1 some were not; 2 wrong command line;\n"
          "  69 no server; 74 an output cannot be written; 130 interrupted\n"
          "\nExamples\n"
+         "  glint localize V1_01_easy/\n"
          "  glint localize --calibration calib.txt image_0/ image_1/\n"
          "  glint localize --calibration mav0/ mav0/cam0/data/ mav0/cam1/data/\n"
          "  glint localize --calibration mav0/ --imu mav0/imu0/ \\\n"
@@ -48,6 +56,7 @@ std::string Help(const Flags& flags) {
          "  glint localize --calibration TUM1.yaml --depth rgb/ depth/\n"
          "  glint localize --calibration realsense.json --depth --cameras color \\\n"
          "      --depth-camera depth color/ depth/\n"
+         "  glint localize --bag drive.mcap --left /cam0/image_raw --right /cam1/image_raw\n"
          "  glint localize --calibration-name front --mask bonnet.png left/ right/\n"
          "  glint localize --calibration stereo.yml --rate 30 --map office both.mp4\n";
 }
@@ -70,13 +79,17 @@ absl::Status Send(Drive* drive, uint64_t id, const PicturePair& pair) {
   }
   const int64_t time_ns = absl::ToInt64Nanoseconds(drive->flags.TimeOf(pair));
   const std::vector<client::ImuReadings>& readings = drive->imu.Until(time_ns);
-  for (size_t i = 0; i + 1 < readings.size(); ++i) GLINT_RETURN_IF_ERROR(stream->WriteImu(kImuId, readings[i]));
-  return depth ? stream->WriteDepth(id, left, right, time_ns, {}, readings.back())
-               : stream->Write(id, left, right, time_ns, {}, {}, readings.back());
+  const bool poses = !drive->flags.imu.poses().empty();  // answered by messages with readings alone
+  for (size_t i = 0; i + (poses ? 0 : 1) < readings.size(); ++i) {
+    if (!readings[i].empty()) GLINT_RETURN_IF_ERROR(stream->WriteImu(kImuId, readings[i], poses));
+  }
+  const client::ImuReadings& of_pair = poses ? client::ImuReadings() : readings.back();
+  return depth ? stream->WriteDepth(id, left, right, time_ns, {}, of_pair)
+               : stream->Write(id, left, right, time_ns, {}, {}, of_pair);
 }
 
 // A pair that cannot be read is left out, but for its time.
-SentPairs SendAll(Drive drive, WaitingPairs* waiting, const LiveView& live) {
+SentPairs SendAll(Drive drive, WaitingPairs* waiting, const LiveView& live, MapReader* map) {
   SentPairs sent;
   PairSource* const source = drive.source;
   if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
@@ -94,6 +107,8 @@ SentPairs SendAll(Drive drive, WaitingPairs* waiting, const LiveView& live) {
     }
     waiting->Push(pair);
     sent.stream = Send(&drive, id, pair);
+    const auto from = live.wants_map() ? map->Next() : std::nullopt;
+    if (sent.stream.ok() && from.has_value()) sent.stream = drive.stream->GetMap(kMapId, *from);
   }
   if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
   return sent;
@@ -104,33 +119,61 @@ SentPairs SendAll(Drive drive, WaitingPairs* waiting, const LiveView& live) {
 int RunLocalize(const std::vector<std::string>& arguments) {
   PairCommand command(kName, kLocalizeDefaults, PairCommand::Masks::kBoth);
   LocalizeFlags localize_flags;
+  BagFlags* const bag = command.bag();
+  bag->AddDepthTo(command.flags());
   localize_flags.AddTo(command.flags());
-  const auto end_here = command.Parse(
-      arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] { return localize_flags.Validate(); }});
+  auto with = WithDataSet(arguments, command.flags(), localize_flags);
+  if (absl::IsFailedPrecondition(with.status())) return UsageError(kName, with.status().message());
+  if (!with.ok()) return SourceError(kName, with.status());
+  const std::optional<DataSet>& set = with->set;
+  const auto end_here = command.Parse(with->arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] {
+                                                          absl::Status status = localize_flags.Validate(!bag->given());
+                                                          status.Update(bag->CheckDepth(localize_flags.depth));
+                                                          return status;
+                                                        }});
   if (end_here.has_value()) return *end_here;
+  with->Settle(&localize_flags);
   Trajectory truth;  // read now: the pairs may take hours
   if (!localize_flags.truth.empty()) {
     auto read = ReadTrajectory(localize_flags.truth);
     if (!read.ok()) return SourceError(kName, read.status());
     truth = *std::move(read);
+    truth.has_gaps = with->has_truth() && set->truth_has_gaps;
   }
   if (const absl::Status times = localize_flags.ReadTimes(); !times.ok()) return SourceError(kName, times);
+  if (const absl::Status s = command.OpenBag(); !s.ok()) return SourceError(kName, s);
   std::optional<ImuRecording> recording;
   if (localize_flags.imu.given()) {
-    auto read = localize_flags.imu.Read();
+    auto read = bag->given() ? bag->file()->ReadImu(localize_flags.imu.paths()) : localize_flags.imu.Read();
     if (!read.ok()) return SourceError(kName, read.status());
     recording = *std::move(read);
   }
-  if (localize_flags.depth && command.names().size() != 2)
+  if (localize_flags.depth && !set.has_value() && command.names().size() != 2)
     return UsageError(kName, "option '--depth': needs LEFT and DEPTH");
-  auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
-  const bool side_by_side = command.names().size() == 1;
+  auto source = set.has_value() ? absl::StatusOr<PairSource>(OpenDataSet(*set, SendFormat::kGray))
+                                : PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
+  const bool side_by_side = !set.has_value() && command.names().size() == 1;
   if (!source.ok()) return SourceError(kName, source.status());
   const auto image = ShapeOf(&*source);
   if (!image.ok()) return SourceError(kName, image.status());
   std::vector<std::string> notes;
-  auto options = localize_flags.Options(*image, &notes);
+  if (set.has_value()) {
+    notes.push_back(TextOf(*set, recording.has_value() ? std::make_optional(recording->rate()) : std::nullopt));
+  }
+  const absl::Status cameras = bag->SetCalibration(command.names(), localize_flags.depth, /*needed=*/true,
+                                                   localize_flags.imu.paths(), &localize_flags.calibration, &notes);
+  if (!cameras.ok()) return UsageError(kName, cameras.message());
+  std::optional<RigidTransform> camera_from_imu;
+  auto options = localize_flags.Options(*image, &notes, &camera_from_imu);
   if (!options.ok()) return UsageError(kName, options.status().message());
+  if (options->depth.has_value()) {
+    if (const absl::Status s = bag->CheckDepthUnit(options->depth->unit); !s.ok())
+      return UsageError(kName, s.message());
+  }
+  const bool of_first = with->has_truth() && set->truth_of_first;
+  if (const absl::Status s = PutTruthInCamera(*options, camera_from_imu, of_first, &truth); !s.ok()) {
+    return UsageError(kName, s.message());
+  }
   ImuFeed imu;
   if (recording.has_value()) {
     PicturePair first;
@@ -156,6 +199,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   options->detector = command.detector();
   command.SetCall(&*options);
   WaitingPairs waiting;
+  MapReader map;
   StreamRun<client::LocalizeStream> run([&] {
     return connection->client().OpenLocalizeStream(*options, [&](const client::LocalizeAnswer& answer) {
       if (answer.frame_id == kLoadId || answer.frame_id == kSaveId) {
@@ -167,9 +211,11 @@ int RunLocalize(const std::vector<std::string>& arguments) {
         return;
       }
       if (answer.frame_id == kImuId) {
-        if (!answer.status.ok()) (*report)->Fail("--imu", answer.status);
+        if (!answer.status.ok()) return (*report)->Fail("--imu", answer.status);
+        if (!answer.imu_poses.empty()) run.Take([&] { return (*report)->AddImuPoses(answer.imu_poses); });
         return;
       }
+      if (answer.frame_id == kMapId) return (*report)->TakeMap(map.Take(answer));
       const PicturePair pair = waiting.Pop();
       const double seconds = absl::ToDoubleSeconds(localize_flags.TimeOf(pair));
       run.Take([&] { return (*report)->Add(pair, seconds, side_by_side, answer); });
@@ -178,12 +224,12 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);
   SentPairs sent;
   if (!localize_flags.map.empty()) sent.stream = run->LoadMap(kLoadId, localize_flags.map);
-  if (sent.stream.ok()) sent = SendAll({&*source, localize_flags, run, std::move(imu)}, &waiting, *live);
+  if (sent.stream.ok()) sent = SendAll({&*source, localize_flags, run, std::move(imu)}, &waiting, *live, &map);
   if (sent.stream.ok() && !localize_flags.map.empty() && !localize_flags.relocalize) {
     sent.stream = run->SaveMap(kSaveId, localize_flags.map);
   }
   if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
-  return (*report)->Close(run.output(), sent.unread);
+  return bag->ExitStatus(kName, (*report)->Close(run.output(), sent.unread));
 }
 
 }  // namespace glint::cli

@@ -95,17 +95,18 @@ void LocalizeFlags::AddTo(Flags* flags) {
   flags->String("truth", "FILE",
                 "Compare the located pairs with the true path, of either format: end error, ATE after the best rigid "
                 "alignment, RPE, and KITTI's t_rel and r_rel. TUM: by time, lines in any order. KITTI: line n is pair "
-                "n. An error if under half of the pairs have a true pose.",
+                "n. EuRoC's data.csv has poses of the inertial sensor, and the calibration must say where that is. An "
+                "error if under half of the pairs have a true pose.",
                 &truth);
   AddDrawTo(flags, "pair", "The left picture, and the path from above.");
-  AddViewFlag(flags, false, &view);
+  AddViewFlags(flags, false, &view);
   AddProgressTo(flags);
   flags->Int("in-flight", "N", "Pairs sent ahead of their answers (1..4096, default 8).", &in_flight);
   flags->Int("max-frames", "N", "Stop after N pairs.", &max_frames);
 }
 
-absl::Status LocalizeFlags::Validate() const {
-  if (!calibration.given()) return absl::InvalidArgumentError("option '--calibration': missing");
+absl::Status LocalizeFlags::Validate(bool needs_calibration) const {
+  if (needs_calibration && !calibration.given()) return absl::InvalidArgumentError("option '--calibration': missing");
   GLINT_RETURN_IF_ERROR(calibration.Validate());
   GLINT_RETURN_IF_ERROR(CheckInFlight(in_flight));
   GLINT_RETURN_IF_ERROR(CheckMaxFrames(max_frames));
@@ -147,22 +148,24 @@ absl::Status LocalizeFlags::CheckTimes(const PicturePair& pair) const {
                                             " is pair ", pair.number + 1));
 }
 
-absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options(const Shape& image,
-                                                                     std::vector<std::string>* notes) const {
+absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options(
+    const Shape& image, std::vector<std::string>* notes, std::optional<RigidTransform>* camera_from_imu) const {
   client::LocalizeStreamOptions options;
   GLINT_ASSIGN_OR_RETURN(PairCameras cameras,
                          depth ? calibration.ReadWithDepth(image, depth_camera_) : calibration.Read(image));
   options.camera = std::move(cameras.camera);
   options.rig = std::move(cameras.rig);
   options.raw_camera = std::move(cameras.raw_camera);
-  *notes = std::move(cameras.notes);
+  notes->insert(notes->end(), cameras.notes.begin(), cameras.notes.end());
   if (imu.given()) {
     GLINT_ASSIGN_OR_RETURN(options.imu, imu.Sensor(cameras.imu));
   }
+  const std::optional<client::InertialSensor>& known = options.imu.has_value() ? options.imu : cameras.imu;
+  if (known.has_value()) *camera_from_imu = known->camera_from_imu;
   options.mode = mode_;
   options.in_flight = in_flight.value_or(options.in_flight);
   if (depth) {
-    const double unit = cameras.depth_unit.value_or(kDefaultUnit);
+    const double unit = cameras.depth_unit.value_or(default_depth_unit);
     if (cameras.depth_unit.has_value() && !unit_.has_value()) {
       notes->push_back(absl::StrCat("depths: ", unit, " m in a sample of 1, as the calibration says"));
     }

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/base/flags.h"
 #include "client/cli/localize/imu_flags.h"
+#include "client/cli/output/live_view.h"
 #include "client/cli/output/stream_report.h"
 #include "client/cli/output/trajectory.h"
 #include "client/cli/source/calibration.h"
@@ -28,18 +29,23 @@ struct LocalizeFlags : AnswerFlags {
   ImuFlags imu;
   std::string map;
   bool relocalize = false;
-  bool depth = false;  // the second picture has depths
-  std::string view, trajectory, truth;
+  bool depth = false;                 // the second picture has depths
+  double default_depth_unit = 0.001;  // metres
+  view::ViewAddresses view;
+  std::string trajectory, truth;
   TrajectoryFormat trajectory_format = TrajectoryFormat::kTum;
   std::optional<int> in_flight, max_frames;
 
   void AddTo(Flags* flags);
-  absl::Status Validate() const;
+  // `needs_calibration`: nothing else says what the cameras are.
+  absl::Status Validate(bool needs_calibration = true) const;
   // Reads --times, if it is given. Errors of cli::ReadTimes().
   absl::Status ReadTimes();
   // What the server is asked for, but for the detector, and what people should know of it. `image`: size of each image.
-  // Errors of CalibrationFlags::Read() and ImuFlags::Sensor(), and about --calibration-refine.
-  absl::StatusOr<client::LocalizeStreamOptions> Options(const Shape& image, std::vector<std::string>* notes) const;
+  // `camera_from_imu`: to the left camera, as client::InertialSensor has it; nothing: not known. Errors of
+  // CalibrationFlags::Read() and ImuFlags::Sensor(), and about --calibration-refine.
+  absl::StatusOr<client::LocalizeStreamOptions> Options(const Shape& image, std::vector<std::string>* notes,
+                                                        std::optional<RigidTransform>* camera_from_imu) const;
   // By --times, or by --rate and the pair's number, else the left picture's own, else by kDefaultPairRate.
   absl::Duration TimeOf(const PicturePair& pair) const {
     return KnownTimeOf(pair).value_or(absl::Seconds(static_cast<double>(pair.number) / kDefaultPairRate));
@@ -52,7 +58,7 @@ struct LocalizeFlags : AnswerFlags {
  private:
   static constexpr float kDefaultPairRate = 10;  // KITTI's
 
-  static constexpr double kDefaultUnit = 0.001, kDefaultBaseline = 0.08;  // metres
+  static constexpr double kDefaultBaseline = 0.08;  // metres
 
   std::optional<float> rate_;
   std::string times_path_;

@@ -65,7 +65,21 @@ absl::StatusOr<std::unique_ptr<LocalizeReport>> LocalizeReport::Open(const Local
     GLINT_ASSIGN_OR_RETURN(auto file, OutputFile::Open(flags.trajectory));
     report->trajectory_ = std::make_unique<OutputFile>(std::move(file));
   }
+  if (!flags.imu.poses().empty()) {
+    GLINT_ASSIGN_OR_RETURN(auto file, OutputFile::Open(flags.imu.poses()));
+    report->imu_poses_ = std::make_unique<OutputFile>(std::move(file));
+  }
   return report;
+}
+
+absl::Status LocalizeReport::AddImuPoses(const std::vector<client::ImuPose>& poses) {
+  if (imu_poses_ == nullptr) return absl::OkStatus();
+  TrajectoryLines lines(TrajectoryFormat::kTum);
+  absl::Status status;
+  for (const client::ImuPose& at : poses) {
+    status.Update(imu_poses_->Write(lines.Add({static_cast<double>(at.time_ns) * 1e-9, at.pose})));
+  }
+  return status;
 }
 
 absl::Status LocalizeReport::Add(const PicturePair& pair, double seconds, bool side_by_side,
@@ -83,6 +97,7 @@ absl::Status LocalizeReport::Add(const PicturePair& pair, double seconds, bool s
   if (!located) ++not_located_[StatusName(answer.location.status)];
   refused_ += answer.location.is_keyframe && answer.location.map_full ? 1 : 0;
   last_ = answer;
+  if (answer.rectified.has_value()) rectified_ = answer.rectified;
   inertial_.Add(answer.location);
   for (const Warning& warning : answer.location.warnings) {
     if (!warned_.insert(warning.kind).second) continue;  // most come with every pair
@@ -90,7 +105,11 @@ absl::Status LocalizeReport::Add(const PicturePair& pair, double seconds, bool s
   }
   report_->ShowLive(pairs_, "pairs", [&answer] { return Text(answer); });
   trace_.Add(answer.location);
-  if (live_view_->wanted()) live_view_->Show(PathScene(pair, answer, trace_, Text(answer)));
+  if (live_view_->wanted()) {
+    view::Scene scene = PathScene(pair, answer, trace_, Text(answer));
+    scene.map = std::exchange(map_, nullptr);
+    live_view_->Show(std::move(scene));
+  }
   if (status.ok() && flags_.format == AnswerFormat::kTable) {
     status = report_->Write(absl::StrCat(name, ": ", Text(answer), "\n"));
   }
@@ -109,6 +128,7 @@ int LocalizeReport::Close(absl::Status status, int64_t unread) {
   status = report_->Flush(status);
   LeaveOutOtherWorlds();
   if (trajectory_ != nullptr) status.Update(WriteTrajectory());
+  if (imu_poses_ != nullptr) status.Update(imu_poses_->Close());
   if (!not_located_.empty()) report_->Complain(absl::StrCat(pairs_, " pairs, ", Located(), WithoutPose()));
   if (flags_.imu.given() && pairs_ > 0 && inertial_.Text().empty()) {
     report_->Complain("warning: the server has not used --imu: it is of a version that does not know it");
@@ -175,7 +195,11 @@ std::string LocalizeReport::Summary() const {
 }
 
 int LocalizeReport::Compare() {
-  const auto report = CompareWithTruth(path_, truth_);
+  Trajectory truth = truth_;
+  if (truth.of_raw_camera && rectified_.has_value()) {
+    MoveTo({rectified_->rectified_from_left.transpose(), {0, 0, 0}}, &truth);
+  }
+  const auto report = CompareWithTruth(path_, truth);
   if (!report.ok()) {
     Fail("--truth", report.status());
   } else if (flags_.format == AnswerFormat::kCsv && flags_.output.empty()) {

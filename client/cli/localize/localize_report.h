@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,6 +34,12 @@ class LocalizeReport {
                                                               double rate, LiveView* live);
 
   absl::Status Add(const PicturePair& pair, double seconds, bool side_by_side, const client::LocalizeAnswer& answer);
+  // Of a message with readings.
+  absl::Status AddImuPoses(const std::vector<client::ImuPose>& poses);
+  // Points that the live view has from now on; null: as before.
+  void TakeMap(std::shared_ptr<const view::MapPoints> points) {
+    if (points != nullptr) map_ = std::move(points);
+  }
   void Fail(const std::string& what, const absl::Status& status) { report_->AddFailed(what, status); }
 
   // The exit status. `unread`: pictures that could not be read.
@@ -58,8 +65,9 @@ class LocalizeReport {
   const Trajectory& truth_;
   LiveView* const live_view_;
   PathTrace trace_;
+  std::shared_ptr<const view::MapPoints> map_;  // that the view has not got
   const std::unique_ptr<StreamReport> report_;
-  std::unique_ptr<OutputFile> trajectory_;
+  std::unique_ptr<OutputFile> trajectory_, imu_poses_;
   TrajectoryLines lines_;  // of it
   PathPicture drawing_;
   std::vector<TimedPose> path_;                 // of all pairs, with those that are not located
@@ -67,8 +75,9 @@ class LocalizeReport {
   client::LocalizeAnswer last_;
   std::set<WarningKind> warned_;
   InertialSummary inertial_;
-  int64_t pairs_ = 0;    // that were answered
-  int64_t refused_ = 0;  // keyframes, by a full map
+  std::optional<client::RectifiedPair> rectified_;  // of raw images: what the server has made of the cameras
+  int64_t pairs_ = 0;                               // that were answered
+  int64_t refused_ = 0;                             // keyframes, by a full map
 };
 
 }  // namespace glint::cli

@@ -79,7 +79,8 @@ struct MatchFlags {
 };
 
 std::string Help(const Flags& flags) {
-  return "Usage: glint match [OPTION]... SOURCE [SOURCE]\n\n" +
+  return "Usage: glint match [OPTION]... SOURCE [SOURCE]\n"
+         "       glint match --bag FILE [--topic TOPIC[,TOPIC]] [OPTION]...\n\n" +
          Wrap(
              "Finds the features of both pictures of each pair and matches their descriptors. SOURCE is one picture or "
              "many, as for glint stream. Two SOURCEs: pictures of one name or time. "
@@ -241,6 +242,7 @@ int RunMatch(const std::vector<std::string>& arguments) {
     if (!read.ok()) return UsageError(kName, read.status().message());
     homography = *read;
   }
+  if (const absl::Status s = command.OpenBag(); !s.ok()) return SourceError(kName, s);
   auto source = PairSource::Open(command.names(), match_flags.next.value_or(1), SendFormat::kGray, command.video());
   if (!source.ok()) return SourceError(kName, source.status());
 
@@ -278,7 +280,7 @@ int RunMatch(const std::vector<std::string>& arguments) {
   if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
   absl::Status output = run.output();
   if (colmap.has_value()) output.Update(colmap->Close());
-  return (*report)->Close(output, sent.unread);
+  return command.bag()->ExitStatus(kName, (*report)->Close(output, sent.unread));
 }
 
 }  // namespace glint::cli

@@ -20,27 +20,44 @@ std::optional<int> ThresholdOf(const DetectorOptions& options) {
 
 }  // namespace
 
-void AddViewFlag(Flags* flags, bool reopens, std::string* listen) {
+void AddViewFlags(Flags* flags, bool reopens, view::ViewAddresses* addresses) {
   flags->String("view", "HOST:PORT",
                 absl::StrCat("Show what comes on a web page there, for example 127.0.0.1:8017. Without HOST only this "
                              "machine can see it; there is no password. The page can pause",
                              reopens ? ", and change threshold and features, which opens the stream again." : "."),
-                listen);
+                &addresses->page);
+  AddFoxgloveFlags(flags, addresses);
 }
 
-absl::StatusOr<LiveView> LiveView::Open(const std::string& command, const std::string& listen, const std::string& title,
-                                        const DetectorOptions* sliders) {
+void AddFoxgloveFlags(Flags* flags, view::ViewAddresses* addresses) {
+  flags->String("foxglove", "HOST:PORT",
+                "Show what comes in Foxglove, which opens a connection (Foxglove WebSocket) to ws://HOST:PORT; its "
+                "default is ws://localhost:8765. Without HOST only this machine can see it; there is no password.",
+                &addresses->foxglove);
+  flags->Parsed("foxglove-origin", "ORIGIN",
+                "With --foxglove: also pages of this site may connect, for example https://app.foxglove.dev; may be "
+                "repeated. Without it only programs may.",
+                [addresses](absl::string_view origin) {
+                  addresses->foxglove_origins.emplace_back(origin);
+                  return absl::OkStatus();
+                });
+}
+
+absl::StatusOr<LiveView> LiveView::Open(const std::string& command, const view::ViewAddresses& addresses,
+                                        const std::string& title, const DetectorOptions* sliders) {
   LiveView live;
-  if (listen.empty()) return live;
+  if (addresses.empty()) return live;
   view::State state;
   state.title = title;
   if (sliders != nullptr) {
     state.threshold = ThresholdOf(*sliders);
     state.max_features = sliders->max_features;
   }
-  GLINT_ASSIGN_OR_RETURN(auto view, view::View::Start(listen, state));
-  live.view_ = std::move(view);
-  Complain(command, absl::StrCat("live view at ", live.view_->url()));
+  GLINT_ASSIGN_OR_RETURN(live.view_, view::View::Start(addresses, state));
+  if (const std::string url = live.view_->url(); !url.empty()) Complain(command, absl::StrCat("live view at ", url));
+  if (const std::string url = live.view_->foxglove_url(); !url.empty()) {
+    Complain(command, absl::StrCat("Foxglove at ", url));
+  }
   return live;
 }
 

@@ -1,4 +1,4 @@
-// --view: answers on a page, pausing, and sliders.
+// --view and --foxglove: answers on a page or in Foxglove, pausing, and sliders.
 #ifndef GLINT_CLIENT_CLI_OUTPUT_LIVE_VIEW_H_
 #define GLINT_CLIENT_CLI_OUTPUT_LIVE_VIEW_H_
 
@@ -13,17 +13,21 @@
 namespace glint::cli {
 
 // `reopens`: the sliders change the stream.
-void AddViewFlag(Flags* flags, bool reopens, std::string* listen);
+void AddViewFlags(Flags* flags, bool reopens, view::ViewAddresses* addresses);
+// Those for Foxglove alone.
+void AddFoxgloveFlags(Flags* flags, view::ViewAddresses* addresses);
 
 // Of a command that may have no view: then nothing is wanted, and nobody pauses. Show() by one thread and Next() by
 // another at the same time.
 class LiveView {
  public:
-  // Nothing listens if `listen` is empty; otherwise the page's address is said on standard error. `sliders`: whose
-  // threshold and number of features can be changed; null: there are none. Errors of View::Start().
-  static absl::StatusOr<LiveView> Open(const std::string& command, const std::string& listen, const std::string& title,
-                                       const DetectorOptions* sliders);
+  // Nothing listens if there are no addresses; otherwise they are said on standard error. `sliders`: whose threshold
+  // and number of features can be changed; null: there are none. Errors of View::Start().
+  static absl::StatusOr<LiveView> Open(const std::string& command, const view::ViewAddresses& addresses,
+                                       const std::string& title, const DetectorOptions* sliders);
 
+  // Whether somebody shows Scene::map.
+  bool wants_map() const { return view_ != nullptr && view_->wants_map(); }
   // Whether Show() has an effect: a browser has drawn the last frame.
   bool wanted() const { return view_ != nullptr && view_->wanted(); }
   void Show(view::Scene scene) { view_->Show(std::move(scene)); }

@@ -16,12 +16,15 @@ PairCommand::PairCommand(const char* name, const DetectorDefaults& defaults, Mas
                   &right_mask_path_);
   }
   video_.AddTo(&flags_);
+  bag_.AddTo(&flags_, masks_ == Masks::kBoth ? BagFlags::Topics::kPair : BagFlags::Topics::kEach);
 }
 
 std::optional<int> PairCommand::Parse(const std::vector<std::string>& arguments, const Rules& rules) {
-  const auto names = flags_.Parse(arguments);
-  if (!names.ok()) return UsageError(name_, names.status().message());
+  const auto operands = flags_.Parse(arguments);
+  if (!operands.ok()) return UsageError(name_, operands.status().message());
   if (flags_.help_wanted()) return Print(name_, rules.help(flags_));
+  const auto names = bag_.Sources(*operands);
+  if (!names.ok()) return UsageError(name_, names.status().message());
   if (names->empty() || names->size() > 2) return UsageError(name_, rules.sources);
   const absl::Status masks = masks_ == Masks::kNone ? NoMaskOrRegion(detector_flags_) : absl::OkStatus();
   for (const absl::Status& status : {connection_flags_.Validate(), video_.Validate(), rules.validate(), masks}) {

@@ -1,4 +1,5 @@
-// What glint match, stereo and localize have in common on the command line: a server, a detector, one source or two.
+// What glint match, stereo and localize have in common on the command line: a server, a detector, one source or two, of
+// files, cameras or a recording.
 #ifndef GLINT_CLIENT_CLI_OUTPUT_PAIR_COMMAND_H_
 #define GLINT_CLIENT_CLI_OUTPUT_PAIR_COMMAND_H_
 
@@ -11,6 +12,7 @@
 #include "client/cli/base/connection.h"
 #include "client/cli/base/detector_flags.h"
 #include "client/cli/base/flags.h"
+#include "client/cli/source/bag_flags.h"
 #include "client/cli/source/picture.h"
 #include "client/cli/source/source.h"
 #include "client/matching.h"
@@ -32,6 +34,7 @@ class PairCommand {
 
   // The command's own options are added to it before Parse().
   Flags* flags() { return &flags_; }
+  BagFlags* bag() { return &bag_; }
 
   struct Rules {
     std::string (*help)(const Flags& flags);
@@ -41,6 +44,9 @@ class PairCommand {
   // Reads the command line and opens nothing. The exit status if that ends the command: help was asked for, or a
   // mistake has been told.
   std::optional<int> Parse(const std::vector<std::string>& arguments, const Rules& rules);
+
+  // After Parse(): with --bag opens it, and then it is in video(), and whole names of topics in names().
+  absl::Status OpenBag() { return bag_.Open(&names_, &video_); }
 
   // After Parse().
   const std::vector<std::string>& names() const { return names_; }  // one or two sources
@@ -67,6 +73,7 @@ class PairCommand {
   ConnectionFlags connection_flags_;
   DetectorFlags detector_flags_;
   VideoOptions video_;
+  BagFlags bag_;
   Flags flags_;
   std::vector<std::string> names_;
   DetectorOptions detector_;

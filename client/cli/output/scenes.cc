@@ -55,6 +55,7 @@ view::EncodedPicture Encode(const cv::Mat& canvas) {
   if (canvas.cols > kMaxWidth) {
     const double scale = static_cast<double>(kMaxWidth) / canvas.cols;
     cv::resize(canvas, shown, {}, scale, scale, cv::INTER_AREA);
+    encoded.scale = static_cast<double>(shown.cols) / canvas.cols;
   }
   std::vector<uchar> bytes;
   cv::imencode(".jpg", shown, bytes, {cv::IMWRITE_JPEG_QUALITY, kJpegQuality});
@@ -171,6 +172,7 @@ void PathTrace::Add(const Location& found) {
   step.x = static_cast<float>(at.right);
   step.z = static_cast<float>(at.ahead);
   step.keyframe = found.is_keyframe;
+  step.pose = {found.pose.rotation, found.pose.position};
   step.state = client::IsLocated(found.status)                     ? view::Step::kLocated
                : found.status == client::LocationStatus::kCoasting ? view::Step::kUncertain
                                                                    : view::Step::kLost;
@@ -192,7 +194,10 @@ view::Scene PathScene(const PicturePair& pair, const client::LocalizeAnswer& ans
   scene.text = text;
   scene.picture = [pair] { return EncodeLeft(pair); };
   scene.path = path.steps();
-  if (const auto& imu = answer.location.inertial; imu.has_value()) {
+  const client::Location& found = answer.location;
+  if (client::IsLocated(found.status)) scene.pose = {found.pose.rotation, found.pose.position};
+  for (const Warning& warning : found.warnings) scene.warnings.push_back(warning.text);
+  if (const auto& imu = found.inertial; imu.has_value()) {
     const bool is_ready = imu->status == client::InertialStatus::kReady;
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     const std::array<double, 3> none = {kNone, kNone, kNone};

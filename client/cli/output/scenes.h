@@ -1,4 +1,4 @@
-// Answers as what the page of the live view shows: client/view/scene.h.
+// Answers as what the page of the live view shows: client/view/base/scene.h.
 #ifndef GLINT_CLIENT_CLI_OUTPUT_SCENES_H_
 #define GLINT_CLIENT_CLI_OUTPUT_SCENES_H_
 
@@ -13,7 +13,7 @@
 #include "client/matching.h"
 #include "client/result.h"
 #include "client/tracking.h"
-#include "client/view/scene.h"
+#include "client/view/base/scene.h"
 
 namespace glint::cli {
 

@@ -51,18 +51,25 @@ struct Trajectory {
   std::string name;  // of its file
   TrajectoryFormat format = TrajectoryFormat::kTum;
   std::vector<TimedPose> poses;  // TUM: ascending in time; KITTI: in `number` (the line), without `seconds`
+  bool of_imu = false;           // poses are the inertial sensor's: EuRoC's and TUM-VI's body
+  bool of_raw_camera = false;    // the left camera's as it is, before rectification turns it
+  bool has_gaps = false;         // it may be of parts of the drive alone
 };
 
 // A file of either format, in UTF-8 with or without a byte order mark, with line ends of any system. '#' begins a
-// comment; lines of TUM may be in any order; those of twelve "nan" have no pose, and count. NOT_FOUND;
-// INVALID_ARGUMENT names file and line, or says that there is no pose.
+// comment; lines of TUM may be in any order; those of twelve "nan" have no pose, and count. Also the data.csv of ASL
+// data sets, in the form of TUM: nanoseconds, p_RS_R x y z, q_RS w x y z, and what follows, by its header or its 17
+// columns; it is `of_imu`. NOT_FOUND; INVALID_ARGUMENT names file and line, or says that there is no pose.
 absl::StatusOr<Trajectory> ReadTrajectory(const std::string& path);
+
+// Makes poses of a body those of a camera that is fixed to it.
+void MoveTo(const RigidTransform& body_from_camera, Trajectory* trajectory);
 
 // A report for people: how many poses were compared, of how many, and over which ranges of both; length, end error, ATE
 // after the best rigid alignment, RPE of neighbours, and KITTI's errors over lengths of 100 to 800 m. Pairs that were
 // located are compared: with the pose of TUM that is nearest in time, at most half the path's median step away, and
-// with the line of KITTI that has their number. FAILED_PRECONDITION names both ranges: under half of the located pairs,
-// or fewer than two, have a true pose.
+// with the line of KITTI that has their number. FAILED_PRECONDITION names both ranges: under half of the located pairs
+// (unless the truth has gaps), or fewer than two, have a true pose.
 absl::StatusOr<std::string> CompareWithTruth(const std::vector<TimedPose>& path, const Trajectory& truth);
 
 }  // namespace glint::cli

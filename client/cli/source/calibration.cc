@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "calibration/calibration.h"
 #include "calibration/stereo_rig.h"
@@ -91,11 +92,15 @@ std::vector<std::string> PathsIn(const std::string& paths) {
 }
 
 void CalibrationFlags::AddTo(Flags* flags, bool needed) {
-  flags->String("calibration", "PATH[,PATH]",
-                absl::StrCat("The cameras: a file or a folder of any format that glint calibration reads, or one for "
-                             "each camera, left,right.",
-                             needed ? " Needed, or --calibration-name. With --depth one camera is enough." : ""),
-                &paths_);
+  flags->String(
+      "calibration", "PATH[,PATH]",
+      absl::StrCat("The cameras: a file or a folder of any format that glint calibration reads, or one for "
+                   "each camera, left,right.",
+                   needed
+                       ? " Needed, or --calibration-name, or --bag with a CameraInfo of each camera. With --depth one "
+                         "camera is enough."
+                       : ""),
+      &paths_);
   flags->String("calibration-name", "NAME",
                 "In place of --calibration, for raw pairs: a calibration that the server has (its "
                 "--calibration-directory).",
@@ -117,6 +122,24 @@ absl::Status CalibrationFlags::Validate() const {
   return absl::InvalidArgumentError("option '--calibration-name': not with --cameras or --rectified");
 }
 
+void CalibrationFlags::SetTexts(std::vector<calibration::NamedText> texts, std::optional<bool> rectified,
+                                std::optional<RigidTransform> camera_from_imu) {
+  camera_from_imu_ = std::move(camera_from_imu);
+  texts_ = std::move(texts);
+  paths_ = absl::StrJoin(texts_, ",", [](std::string* out, const calibration::NamedText& t) { out->append(t.name); });
+  if (!rectified_.has_value()) rectified_ = rectified;
+}
+
+absl::StatusOr<Calibration> CalibrationFlags::ReadFiles(const calibration::ReadOptions& options) const {
+  if (texts_.empty()) return calibration::ReadCalibration(PathsIn(paths_), options);
+  GLINT_ASSIGN_OR_RETURN(Calibration calibration, calibration::ParseCalibrations(texts_, options));
+  Rig& rig = calibration.rig;
+  if (camera_from_imu_.has_value() && !rig.cameras.empty()) {
+    rig.imu.emplace().rig_from_imu = rig.cameras[0].rig_from_camera * *camera_from_imu_;
+  }
+  return calibration;
+}
+
 absl::StatusOr<PairCameras> CalibrationFlags::Read(const Shape& image) const {
   PairCameras cameras;
   if (named()) {
@@ -128,7 +151,7 @@ absl::StatusOr<PairCameras> CalibrationFlags::Read(const Shape& image) const {
     return absl::InvalidArgumentError(
         absl::StrCat("option '--cameras': '", cameras_, "' is not LEFT,RIGHT, such as P2,P3"));
   }
-  GLINT_ASSIGN_OR_RETURN(Calibration calibration, calibration::ReadCalibration(PathsIn(paths_), {image, cameras_}));
+  GLINT_ASSIGN_OR_RETURN(Calibration calibration, ReadFiles({image, cameras_}));
   Rig& rig = calibration.rig;
   if (rig.cameras.size() < 2) {
     return absl::InvalidArgumentError(absl::StrCat(paths_, ": has ", rig.cameras.size(), " of 2 cameras"));
@@ -169,7 +192,7 @@ absl::StatusOr<PairCameras> CalibrationFlags::ReadWithDepth(const Shape& image, 
     return absl::InvalidArgumentError("option '--depth-camera': not with --rectified");
   }
   const std::string names = has_depth_camera ? absl::StrCat(cameras_, ",", depth_camera) : cameras_;
-  GLINT_ASSIGN_OR_RETURN(Calibration calibration, calibration::ReadCalibration(PathsIn(paths_), {image, names}));
+  GLINT_ASSIGN_OR_RETURN(Calibration calibration, ReadFiles({image, names}));
   std::vector<RigCamera>& found = calibration.rig.cameras;
   if (const size_t wanted = has_depth_camera ? 2 : 1; found.size() < wanted) {
     return absl::InvalidArgumentError(absl::StrCat(paths_, ": has ", found.size(), " of ", wanted, " cameras"));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "calibration/calibration.h"
 #include "client/cli/base/flags.h"
 #include "client/localization.h"
 #include "features/types.h"
@@ -40,6 +41,10 @@ class CalibrationFlags {
   // `needed`: the command does nothing without.
   void AddTo(Flags* flags, bool needed);
   bool given() const { return !paths_.empty() || named(); }
+  // In place of --calibration: the texts of such files, for errors by their names. `rectified`: what --rectified is if
+  // it was not given. `camera_from_imu`: where the inertial sensor is to the left camera, which the texts do not say.
+  void SetTexts(std::vector<calibration::NamedText> texts, std::optional<bool> rectified,
+                std::optional<RigidTransform> camera_from_imu);
   // The server has the calibration.
   bool named() const { return !name_.empty(); }
   // INVALID_ARGUMENT: options that contradict each other.
@@ -53,7 +58,11 @@ class CalibrationFlags {
   absl::StatusOr<PairCameras> ReadWithDepth(const Shape& image, const std::string& depth_camera = "") const;
 
  private:
+  absl::StatusOr<calibration::Calibration> ReadFiles(const calibration::ReadOptions& options) const;
+
   std::string paths_, cameras_, name_;
+  std::vector<calibration::NamedText> texts_;  // in place of what is at paths_; empty: files are read
+  std::optional<RigidTransform> camera_from_imu_;
   std::optional<bool> rectified_;
 };
 

@@ -182,11 +182,16 @@ std::string FileIn(const std::string& path) {
 
 }  // namespace
 
+double ImuRecording::rate() const {
+  const double first = static_cast<double>(gyroscope.front().time_ns) * 1e-9;
+  const double last = static_cast<double>(gyroscope.back().time_ns) * 1e-9;
+  return static_cast<double>(gyroscope.size() - 1) / (last - first);
+}
+
 std::string ImuRecording::Text() const {
   const double first = static_cast<double>(gyroscope.front().time_ns) * 1e-9;
   const double last = static_cast<double>(gyroscope.back().time_ns) * 1e-9;
-  return absl::StrFormat("%s: %d readings of %.3f to %.3f s, %.1f Hz", name, gyroscope.size(), first, last,
-                         static_cast<double>(gyroscope.size() - 1) / (last - first));
+  return absl::StrFormat("%s: %d readings of %.3f to %.3f s, %.1f Hz", name, gyroscope.size(), first, last, rate());
 }
 
 absl::StatusOr<ImuRecording> ReadImu(const std::string& paths) {

@@ -25,6 +25,7 @@ struct ImuRecording {
   std::vector<ImuRow> gyroscope;      // rad/s
   std::vector<ImuRow> accelerometer;  // m/s^2
 
+  double rate() const;  // readings a second, of the gyroscope
   // "imu0/data.csv: 36382 readings of 1403636579.759 to 1403636761.664 s, 200.0 Hz".
   std::string Text() const;
 };

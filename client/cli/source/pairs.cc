@@ -21,6 +21,7 @@ absl::StatusOr<AlignedSource> AlignedSource::Open(const std::vector<std::string>
   AlignedSource aligned;
   std::vector<std::vector<std::string>> files;
   for (const std::string& name : names) {
+    if (video.bag != nullptr) break;  // no name of files
     GLINT_ASSIGN_OR_RETURN(auto found, PictureFiles(name));
     if (!found.empty()) files.push_back(std::move(found));
   }
@@ -49,11 +50,24 @@ absl::StatusOr<AlignedSource> AlignedSource::Open(const std::vector<std::string>
   for (const auto& source : aligned.sources_) {
     aligned.by_time_ = aligned.by_time_ && zero != TimeZero::kArrival && source->time_zero() == zero;
   }
-  aligned.times_.resize(names.size());
-  aligned.steps_.resize(names.size(), absl::InfiniteDuration());
-  aligned.held_.resize(names.size());
-  aligned.filled_.resize(names.size());
+  aligned.SetSize(names.size());
   return aligned;
+}
+
+AlignedSource AlignedSource::Of(std::vector<std::unique_ptr<Source>> sources, std::vector<int64_t> numbers) {
+  AlignedSource aligned;
+  aligned.by_time_ = false;
+  aligned.SetSize(sources.size());
+  aligned.sources_ = std::move(sources);
+  aligned.numbers_ = std::move(numbers);
+  return aligned;
+}
+
+void AlignedSource::SetSize(size_t sources) {
+  times_.resize(sources);
+  steps_.resize(sources, absl::InfiniteDuration());
+  held_.resize(sources);
+  filled_.resize(sources);
 }
 
 absl::Status AlignedSource::Fill() {
@@ -107,7 +121,10 @@ absl::Duration AlignedSource::Step() const {
   for (size_t s = 0; s < sources_.size(); ++s) {
     // Of live frames some are skipped, which makes steps longer.
     const bool is_live = sources_[s]->live();
-    step = std::min(step, is_live ? absl::Seconds(1 / sources_[s]->rate()) : steps_[s]);
+    const absl::Duration period = absl::Seconds(1 / sources_[s]->rate());
+    step = std::min(step, is_live ? period : steps_[s]);
+    // The first pictures of a recording need not be of one moment.
+    if (sources_[s]->time_zero() == TimeZero::kEpoch) step = std::min(step, period);
   }
   return step;
 }

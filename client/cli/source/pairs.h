@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,13 +21,16 @@ namespace glint::cli {
 
 // One picture of each of several sources, again and again. Files belong together by name or time (picture_files.h);
 // frames of videos by their times, within half the time since the last frame of the source that has more of them, and
-// of live sources whose times are of the system's clock within half the period of the faster one; what has no time, and
-// what else is live, as it comes. Thread-compatible.
+// of live sources whose times are of the system's clock, and of a recording's topics, within half the period of the
+// faster one; what has no time, and what else is live, as it comes. Thread-compatible.
 class AlignedSource {
  public:
   // Errors of OpenSource() and Align().
   static absl::StatusOr<AlignedSource> Open(const std::vector<std::string>& names, SendFormat format,
                                             const VideoOptions& video);
+
+  // Of sources whose pictures belong together as they come. `numbers`: number() of each.
+  static AlignedSource Of(std::vector<std::unique_ptr<Source>> sources, std::vector<int64_t> numbers);
 
   // OUT_OF_RANGE at the end of any. Any other error is about a picture, which costs its partners, too, and the next
   // ones can be asked for.
@@ -41,6 +45,8 @@ class AlignedSource {
  private:
   AlignedSource() = default;
 
+  // Of what is kept for each source.
+  void SetSize(size_t sources);
   // Fills `held_`. Its errors are those of Next().
   absl::Status Fill();
   void LeaveOut(const std::string& name);
@@ -72,6 +78,11 @@ class PairSource {
   // the `next` that follow it, or with `next` 0 on its own.
   static absl::StatusOr<PairSource> Open(const std::vector<std::string>& names, int next, SendFormat format,
                                          const VideoOptions& video);
+
+  // AlignedSource::Of() two sources.
+  static PairSource Of(std::vector<std::unique_ptr<Source>> sources, std::vector<int64_t> numbers) {
+    return PairSource(AlignedSource::Of(std::move(sources), std::move(numbers)), 2, 0);
+  }
 
   // OUT_OF_RANGE at the end. Any other error is about a picture, and the next pair can be asked for.
   absl::Status Next(PicturePair* pair);

@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "client/cli/base/command.h"
+#include "client/cli/source/bag_source.h"
 #include "client/cli/source/gst_source.h"
 #include "client/cli/source/live_source.h"
 #include "client/cli/source/picture_files.h"
@@ -151,6 +152,7 @@ std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, SendFormat for
 
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format,
                                                    const VideoOptions& video) {
+  if (video.bag != nullptr) return OpenTopic(video.bag, name, format, video.paired);
   if (name == "-") return OpenVideo(name, format, video);
   if (video::PipelineOf(name).has_value()) return OpenPipeline(name, format, video);
   GLINT_ASSIGN_OR_RETURN(auto files, PictureFiles(name));

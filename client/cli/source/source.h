@@ -26,6 +26,7 @@ enum class TimeZero {
   kFirstPicture,
   kSystemClock,  // ClockZero(): when they were captured, so that such sources' times can be compared
   kArrival,      // the source's opening: when they came
+  kEpoch,        // 1970: when they were captured, as a recording says it
 };
 // On CLOCK_MONOTONIC: the first call of this process. Any thread.
 absl::Time ClockZero();
@@ -56,12 +57,15 @@ class Source {
   virtual void Cancel() {}
 };
 
+class BagFile;
+
 // What the command line says of videos, and the command.
 struct VideoOptions {
   video::Decoder decoder = video::Decoder::kAuto;
-  std::optional<bool> live;    // nothing: the address decides
-  std::optional<float> retry;  // seconds
-  bool paired = false;         // other sources are opened beside it, and Source::Begin() is called
+  std::optional<bool> live;      // nothing: the address decides
+  std::optional<float> retry;    // seconds
+  bool paired = false;           // other sources are opened beside it, and Source::Begin() is called
+  std::shared_ptr<BagFile> bag;  // names of sources are topics of it (--bag)
 
   void AddTo(Flags* flags);
   absl::Status Validate() const;

@@ -84,7 +84,8 @@ std::optional<int> SetCameras(const CalibrationFlags& flags, PairSource* source,
 }
 
 std::string Help(const Flags& flags) {
-  return "Usage: glint stereo [OPTION]... LEFT [RIGHT]\n\n" +
+  return "Usage: glint stereo [OPTION]... LEFT [RIGHT]\n"
+         "       glint stereo --bag FILE --left TOPIC [--right TOPIC] [OPTION]...\n\n" +
          Wrap(
              "Finds the keypoints of both images of pairs and the disparities of the left ones. The pairs are "
              "rectified, "
@@ -102,6 +103,7 @@ std::string Help(const Flags& flags) {
          "  glint stereo --server inproc --draw disparity.png left.png right.png\n"
          "  glint stereo --calibration camchain.yaml --csv left/ right/\n"
          "  glint stereo --calibration-name front --mask bonnet.png left/ right/\n"
+         "  glint stereo --bag drive.mcap --left /left/image_raw --right /right/image_raw\n"
          "  glint stereo --focal-length 707.1 --baseline 0.537 --csv left/ right/\n";
 }
 
@@ -160,17 +162,18 @@ int RunStereo(const std::vector<std::string>& arguments) {
   PairCommand command(kName, kStereoDefaults, PairCommand::Masks::kBoth);
   StereoFlags stereo_flags;
   PairFlags pair_flags;
-  std::string view;
+  view::ViewAddresses view;
   stereo_flags.AddTo(command.flags());
   pair_flags.AddTo(command.flags(), kCsvHeader, "The left picture with its matches coloured by disparity, and a scale.",
                    false);
-  AddViewFlag(command.flags(), true, &view);
+  AddViewFlags(command.flags(), true, &view);
   const auto end_here = command.Parse(arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] {
                                                     absl::Status status = pair_flags.Validate();
                                                     status.Update(stereo_flags.Validate());
                                                     return status;
                                                   }});
   if (end_here.has_value()) return *end_here;
+  if (const absl::Status s = command.OpenBag(); !s.ok()) return SourceError(kName, s);
   auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
   if (!source.ok()) return SourceError(kName, source.status());
   client::StereoStreamOptions options;
@@ -179,6 +182,13 @@ int RunStereo(const std::vector<std::string>& arguments) {
   options.in_flight = pair_flags.in_flight.value_or(options.in_flight);
   command.SetCall(&options);
   if (const absl::Status s = command.SetMasks(&options); !s.ok()) return UsageError(kName, s.message());
+  std::vector<std::string> notes;
+  if (!stereo_flags.focal_length.has_value() && !stereo_flags.baseline.has_value()) {
+    const absl::Status s = command.bag()->SetCalibration(command.names(), /*depth=*/false, /*needed=*/false, /*imu=*/"",
+                                                         &stereo_flags.calibration, &notes);
+    if (!s.ok()) return SourceError(kName, s);
+  }
+  for (const std::string& note : notes) Complain(kName, note);
   if (const auto end = SetCameras(stereo_flags.calibration, &*source, &options); end.has_value()) return *end;
 
   auto live = LiveView::Open(
@@ -205,7 +215,7 @@ int RunStereo(const std::vector<std::string>& arguments) {
     return run->Write(id, pair.first->input(), pair.second != nullptr ? pair.second->input() : client::ImageInput());
   });
   if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
-  return (*report)->Close(run.output(), sent.unread);
+  return command.bag()->ExitStatus(kName, (*report)->Close(run.output(), sent.unread));
 }
 
 }  // namespace glint::cli

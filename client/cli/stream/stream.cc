@@ -8,6 +8,7 @@
 #include "client/cli/output/live_view.h"
 #include "client/cli/output/report.h"
 #include "client/cli/output/scenes.h"
+#include "client/cli/source/bag_flags.h"
 #include "client/cli/source/camera_flags.h"
 #include "client/cli/source/jpeg_flags.h"
 #include "client/cli/source/raw_source.h"
@@ -32,7 +33,7 @@ struct StreamFlags {
   client::OverloadPolicy policy = client::OverloadPolicy::kBlock;
   bool shared_memory = false;
   bool loop = false;
-  std::string view;
+  view::ViewAddresses view;
 
   void AddTo(Flags* flags) {
     flags->Section("Stream");
@@ -63,7 +64,7 @@ struct StreamFlags {
                 "Hand pixels over in memory that is shared with the server, which must be at unix:PATH and have been "
                 "started with --shared-memory. JPEG and PNG files travel as always.",
                 &shared_memory);
-    AddViewFlag(flags, true, &view);
+    AddViewFlags(flags, true, &view);
   }
   // `retry`: whether --retry is above 0.
   absl::Status Validate(bool retry) const {
@@ -87,7 +88,8 @@ struct StreamFlags {
 };
 
 std::string Help(const Flags& flags) {
-  return "Usage: glint stream [OPTION]... SOURCE\n\n" +
+  return "Usage: glint stream [OPTION]... SOURCE\n"
+         "       glint stream --bag FILE [--topic TOPIC] [OPTION]...\n\n" +
          Wrap(absl::StrCat(
                   "Sends all frames of SOURCE through one stream and reports where the time went. ", kSourceHelp,
                   " JPEG and PNG files are sent as they are. With --pixel-format it is a file of raw pictures, "
@@ -178,6 +180,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   StreamFlags stream_flags;
   RawFlags raw_flags;
   VideoOptions video;
+  BagFlags bag_flags;
   CameraFlags camera_flags;
   ReportFlags report_flags(Format::kNone);
   Flags flags;
@@ -187,13 +190,16 @@ int RunStream(const std::vector<std::string>& arguments) {
   stream_flags.AddTo(&flags);
   raw_flags.AddTo(&flags);
   video.AddTo(&flags);
+  bag_flags.AddTo(&flags, BagFlags::Topics::kEach);
   camera_flags.AddTo(&flags, kRayRows);
   report_flags.AddTo(&flags);
 
   const auto operands = flags.Parse(arguments);
   if (!operands.ok()) return UsageError(kName, operands.status().message());
   if (flags.help_wanted()) return Print(kName, Help(flags));
-  if (operands->size() != 1) return UsageError(kName, operands->empty() ? "no SOURCE given" : "more than one SOURCE");
+  auto names = bag_flags.Sources(*operands);
+  if (!names.ok()) return UsageError(kName, names.status().message());
+  if (names->size() != 1) return UsageError(kName, names->empty() ? "no SOURCE given" : "more than one SOURCE");
   const bool retries = video.retry_time() > absl::ZeroDuration();
   for (const absl::Status& status :
        {connection_flags.Validate(), video.Validate(), stream_flags.Validate(retries), camera_flags.Validate()}) {
@@ -208,8 +214,10 @@ int RunStream(const std::vector<std::string>& arguments) {
   if (layout->has_value() && stream_flags.send == SendFormat::kJpeg) {
     return UsageError(kName, "option '--send': jpeg is not for raw pictures (--pixel-format)");
   }
-  const auto source = layout->has_value() ? OpenRawSource(operands->front(), **layout)
-                                          : OpenSource(operands->front(), stream_flags.send, video);
+  if (layout->has_value() && bag_flags.given()) return UsageError(kName, "option '--bag': not with --pixel-format");
+  if (const absl::Status s = bag_flags.Open(&*names, &video); !s.ok()) return SourceError(kName, s);
+  const auto source = layout->has_value() ? OpenRawSource(names->front(), **layout)
+                                          : OpenSource(names->front(), stream_flags.send, video);
   if (!source.ok()) return SourceError(kName, source.status());
 
   std::optional<Picture> first;  // for the camera's size
@@ -222,7 +230,7 @@ int RunStream(const std::vector<std::string>& arguments) {
     camera = *read;
   }
 
-  auto live = LiveView::Open(kName, stream_flags.view, absl::StrCat(operands->front(), " on ", connection_flags.server),
+  auto live = LiveView::Open(kName, stream_flags.view, absl::StrCat(names->front(), " on ", connection_flags.server),
                              &*detector);
   if (!live.ok()) return UsageError(kName, live.status().message());
   const auto connection = Connection::Open(connection_flags);
@@ -246,7 +254,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   const Outcome outcome = StreamAll(connection->client(), options, source->get(), std::move(first), stream_flags,
                                     video.retry_time(), report->get(), &*live);
   (*report)->AddUnread(outcome.unread);
-  const int status = (*report)->Close(outcome.output);
+  const int status = bag_flags.ExitStatus(kName, (*report)->Close(outcome.output));
   return outcome.output.ok() && !outcome.stream.ok() ? CallError(kName, outcome.stream) : status;
 }
 

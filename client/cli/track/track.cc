@@ -19,6 +19,7 @@
 #include "client/cli/output/scenes.h"
 #include "client/cli/output/stream_report.h"
 #include "client/cli/output/stream_run.h"
+#include "client/cli/source/bag_flags.h"
 #include "client/cli/source/calibration.h"
 #include "client/cli/source/camera_flags.h"
 #include "client/cli/source/pairs.h"
@@ -34,7 +35,8 @@ constexpr size_t kMaxCameras = 8;
 
 std::string Help(const Flags& flags) {
   return "Usage: glint track [OPTION]... SOURCE\n"
-         "       glint track --cameras [OPTION]... SOURCE SOURCE...\n\n" +
+         "       glint track --cameras [OPTION]... SOURCE SOURCE...\n"
+         "       glint track --bag FILE [--topic TOPIC[,TOPIC]...] [OPTION]...\n\n" +
          Wrap(
              "Finds points in the first picture and follows them through the others, with new ones in empty places "
              "when too few are left. SOURCE is as for glint stream: a folder, a pattern, a video, a camera or an "
@@ -261,6 +263,7 @@ int RunTrack(const std::vector<std::string>& arguments) {
   TrackFlags track_flags;
   CameraFlags camera_flags;
   VideoOptions video;
+  BagFlags bag_flags;
   Flags flags;
   connection_flags.AddTo(&flags);
   connection_flags.AddTraceparentTo(&flags);
@@ -268,10 +271,13 @@ int RunTrack(const std::vector<std::string>& arguments) {
   camera_flags.AddTo(&flags, "Rows of --csv (columns ray_x,ray_y,ray_z)");
   track_flags.AddTo(&flags);
   video.AddTo(&flags);
+  bag_flags.AddTo(&flags, BagFlags::Topics::kEach);
 
-  const auto names = flags.Parse(arguments);
-  if (!names.ok()) return UsageError(kName, names.status().message());
+  const auto operands = flags.Parse(arguments);
+  if (!operands.ok()) return UsageError(kName, operands.status().message());
   if (flags.help_wanted()) return Print(kName, Help(flags));
+  auto names = bag_flags.Sources(*operands);
+  if (!names.ok()) return UsageError(kName, names.status().message());
   if (names->empty()) return UsageError(kName, "no SOURCE given");
   if (names->size() > 1 && !track_flags.cameras) {
     return UsageError(kName, "more than one SOURCE; --cameras makes each a camera's");
@@ -291,6 +297,7 @@ int RunTrack(const std::vector<std::string>& arguments) {
     if (!read.ok()) return UsageError(kName, read.status().message());
     points = *std::move(read);
   }
+  if (const absl::Status s = bag_flags.Open(&*names, &video); !s.ok()) return SourceError(kName, s);
   auto source = AlignedSource::Open(*names, SendFormat::kGray, video);
   if (!source.ok()) return SourceError(kName, source.status());
   std::vector<Picture> first_pictures;
@@ -328,7 +335,7 @@ int RunTrack(const std::vector<std::string>& arguments) {
   const Sent sent = SendAll(std::move(first_pictures), &*source, track_flags.max_frames.value_or(INT32_MAX), points,
                             &options.detector, &*live, &run, &waiting);
   if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
-  return (*report)->Close(run.output(), sent.unread);
+  return bag_flags.ExitStatus(kName, (*report)->Close(run.output(), sent.unread));
 }
 
 }  // namespace glint::cli

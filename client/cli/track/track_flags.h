@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/base/flags.h"
+#include "client/cli/output/live_view.h"
 #include "client/cli/output/stream_report.h"
 #include "client/tracking.h"
 
@@ -23,7 +24,7 @@ struct TrackFlags : AnswerFlags {
   std::optional<float> min_share;
   bool predict = false;
   std::optional<int> template_frames;
-  std::string view;
+  view::ViewAddresses view;
 
   void AddTo(Flags* flags);
   absl::Status Validate() const;

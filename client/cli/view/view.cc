@@ -26,7 +26,9 @@ constexpr int kInFlight = 2;
 constexpr absl::Duration kRetry = absl::Milliseconds(500), kPoll = absl::Milliseconds(20);
 
 struct ViewFlags {
-  std::string listen = kDefaultListen;
+  ViewFlags() { addresses.page = kDefaultListen; }
+
+  view::ViewAddresses addresses;
   std::optional<float> rate;
   bool loop = true;
 
@@ -35,7 +37,8 @@ struct ViewFlags {
     flags->String("view", "HOST:PORT",
                   absl::StrCat("Where the page is (default ", kDefaultListen,
                                "). Without HOST only this machine can see it; there is no password."),
-                  &listen);
+                  &addresses.page);
+    AddFoxgloveFlags(flags, &addresses);
     flags->Float("rate", "FPS",
                  "Pictures a second, of files (0..1000; default: the video's own, else 30). 0: as fast as they are "
                  "answered.",
@@ -43,7 +46,7 @@ struct ViewFlags {
     flags->Bool("loop", "Begin again at the end of SOURCE (default: yes).", &loop);
   }
   absl::Status Validate() const {
-    if (listen.empty()) return absl::InvalidArgumentError("option '--view': '' is not HOST:PORT");
+    if (addresses.page.empty()) return absl::InvalidArgumentError("option '--view': '' is not HOST:PORT");
     if (rate.has_value() && (*rate < 0 || *rate > kMaxRate)) {
       return absl::InvalidArgumentError(absl::StrCat("option '--rate': ", *rate, " is not in 0..1000"));
     }
@@ -240,7 +243,7 @@ int RunView(const std::vector<std::string>& arguments) {
   const auto source = OpenSource(operands->front(), SendFormat::kGray, video);
   if (!source.ok()) return SourceError(kName, source.status());
   const std::string title = absl::StrCat(operands->front(), " on ", connection_flags.server);
-  auto live = LiveView::Open(kName, view_flags.listen, title, &*detector);
+  auto live = LiveView::Open(kName, view_flags.addresses, title, &*detector);
   if (!live.ok()) return UsageError(kName, live.status().message());
   client::StreamOptions options;
   options.detector = *detector;

@@ -1,8 +1,8 @@
-// One connection of a browser: as much of HTTP/1.1 (RFC 9112) and WebSocket (RFC 6455) as a view needs, with bounds on
-// all that a peer can make it read, keep or wait for. Not civetweb's: its threads have stacks of 100 KiB, of which the
-// libraries of glint take so much for thread-local variables that it overflows.
-#ifndef GLINT_CLIENT_VIEW_CONNECTION_H_
-#define GLINT_CLIENT_VIEW_CONNECTION_H_
+// One connection of a browser or of Foxglove: as much of HTTP/1.1 (RFC 9112) and WebSocket (RFC 6455) as a view needs,
+// with bounds on all that a peer can make it read, keep or wait for. Not civetweb's: its threads have stacks of 100
+// KiB, of which the libraries of glint take so much for thread-local variables that it overflows.
+#ifndef GLINT_CLIENT_VIEW_BASE_CONNECTION_H_
+#define GLINT_CLIENT_VIEW_BASE_CONNECTION_H_
 
 #include <cstdint>
 #include <map>
@@ -46,10 +46,15 @@ class Connection {
   std::optional<HttpRequest> ReadRequest();
   // False: the peer has gone. So with WriteFrame().
   bool Write(absl::string_view bytes);
-  // Waits as long as it takes. Nothing at the end, and for what no page of a view sends: frames in parts or without a
-  // mask, and data of more than 125 bytes.
-  std::optional<WebSocketFrame> ReadFrame();
-  bool WriteFrame(Opcode opcode, absl::string_view data);
+  // Accepts a request to open a WebSocket; `protocol`: the subprotocol, or none. False as Write().
+  bool Upgrade(const HttpRequest& request, absl::string_view protocol);
+  // Keeps at most about so many bytes that the peer has not taken, so that what it gets is new.
+  void LimitUnsent(int bytes);
+  // Waits as long as it takes. Nothing at the end, and for what no client of a view sends: frames in parts or without a
+  // mask, and data of more than `max_bytes`.
+  std::optional<WebSocketFrame> ReadFrame(size_t max_bytes);
+  // One frame of `data` and `more`.
+  bool WriteFrame(Opcode opcode, absl::string_view data, absl::string_view more = {});
   // Ends all reading and writing, also by other threads.
   void End();
 
@@ -64,4 +69,4 @@ class Connection {
 
 }  // namespace glint::view
 
-#endif  // GLINT_CLIENT_VIEW_CONNECTION_H_
+#endif  // GLINT_CLIENT_VIEW_BASE_CONNECTION_H_

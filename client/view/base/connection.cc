@@ -1,4 +1,4 @@
-#include "client/view/connection.h"
+#include "client/view/base/connection.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMaxHead = 8 << 10;
 constexpr int kPatienceSeconds = 10;
-constexpr uint64_t kMaxData = 125;                                       // what fits without a longer length
+constexpr size_t kShort = 125;                                           // bytes, without a longer length
 constexpr char kHandshakeId[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";  // RFC 6455, 1.3
 
 uint32_t RotateLeft(uint32_t value, int bits) { return value << bits | value >> (32 - bits); }
@@ -132,7 +132,7 @@ bool Connection::Read(size_t count, std::string* bytes) {
   *bytes = ahead_.substr(0, count);
   ahead_.erase(0, count);
   while (bytes->size() < count) {
-    std::array<char, kMaxData> buffer;
+    std::array<char, 2048> buffer;
     const ssize_t n = recv(socket_, buffer.data(), std::min(buffer.size(), count - bytes->size()), 0);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
@@ -141,15 +141,30 @@ bool Connection::Read(size_t count, std::string* bytes) {
   return true;
 }
 
-std::optional<WebSocketFrame> Connection::ReadFrame() {
+bool Connection::Upgrade(const HttpRequest& request, absl::string_view protocol) {
+  return Write(absl::StrCat(
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ",
+      AcceptKey(request.header("sec-websocket-key")), protocol.empty() ? "" : "\r\nSec-WebSocket-Protocol: ", protocol,
+      "\r\n\r\n"));
+}
+
+void Connection::LimitUnsent(int bytes) { setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)); }
+
+std::optional<WebSocketFrame> Connection::ReadFrame(size_t max_bytes) {
   SetTimeout(socket_, SO_RCVTIMEO, 0);
-  std::string head, mask;
+  std::string head, more, mask;
   WebSocketFrame frame;
   if (!Read(2, &head)) return std::nullopt;
   const auto first = static_cast<uint8_t>(head[0]), second = static_cast<uint8_t>(head[1]);
   const bool whole = (first & 0x80) != 0, reserved = (first & 0x70) != 0, masked = (second & 0x80) != 0;
-  const size_t bytes = second & 0x7f;
-  if (!whole || reserved || !masked || bytes > kMaxData) return std::nullopt;
+  if (!whole || reserved || !masked) return std::nullopt;
+  uint64_t bytes = second & 0x7f;
+  if (bytes > kShort) {
+    if (!Read(bytes == 126 ? 2 : 8, &more)) return std::nullopt;
+    bytes = 0;
+    for (const char c : more) bytes = bytes << 8 | static_cast<uint8_t>(c);
+  }
+  if (bytes > max_bytes) return std::nullopt;
   if (!Read(4, &mask) || !Read(bytes, &frame.data)) return std::nullopt;
   for (size_t i = 0; i < bytes; ++i) frame.data[i] = static_cast<char>(frame.data[i] ^ mask[i % mask.size()]);
   frame.opcode = static_cast<Opcode>(first & 0xf);
@@ -171,13 +186,14 @@ bool Connection::Write(absl::string_view bytes) {
   return WriteAll(bytes);
 }
 
-bool Connection::WriteFrame(Opcode opcode, absl::string_view data) {
+bool Connection::WriteFrame(Opcode opcode, absl::string_view data, absl::string_view more) {
+  const size_t bytes = data.size() + more.size();
   std::string head = {static_cast<char>(0x80 | opcode)};
-  const int length_bytes = data.size() <= kMaxData ? 0 : data.size() <= 0xffff ? 2 : 8;
-  head += static_cast<char>(length_bytes == 0 ? data.size() : length_bytes == 2 ? 126 : 127);
-  for (int i = length_bytes - 1; i >= 0; --i) head += static_cast<char>(data.size() >> (8 * i) & 0xff);
+  const int length_bytes = bytes <= kShort ? 0 : bytes <= 0xffff ? 2 : 8;
+  head += static_cast<char>(length_bytes == 0 ? bytes : length_bytes == 2 ? 126 : 127);
+  for (int i = length_bytes - 1; i >= 0; --i) head += static_cast<char>(bytes >> (8 * i) & 0xff);
   const std::lock_guard<std::mutex> lock(write_);
-  return WriteAll(head) && WriteAll(data);
+  return WriteAll(head) && WriteAll(data) && WriteAll(more);
 }
 
 }  // namespace glint::view

@@ -1,6 +1,6 @@
 // Where a view listens, and whose requests it answers.
-#ifndef GLINT_CLIENT_VIEW_ADDRESS_H_
-#define GLINT_CLIENT_VIEW_ADDRESS_H_
+#ifndef GLINT_CLIENT_VIEW_BASE_ADDRESS_H_
+#define GLINT_CLIENT_VIEW_BASE_ADDRESS_H_
 
 #include <string>
 
@@ -11,16 +11,18 @@
 namespace glint::view {
 
 struct Address {
-  std::string name;  // as given, without brackets; "127.0.0.1" if none was
-  std::string ip;    // numeric, without brackets
-  int port = 0;      // 0: any that is free
+  std::string name;               // as given, without brackets; "127.0.0.1" if none was
+  std::string ip;                 // numeric, without brackets
+  int port = 0;                   // 0: any that is free
+  std::string option = "--view";  // that it was given by, for errors
 
   // "127.0.0.1:8017", "[::1]:8017"
   std::string text() const;
 };
 
-// "HOST:PORT", "[IPV6]:PORT", ":PORT" or "PORT"; without a host, loopback. INVALID_ARGUMENT says what is wrong.
-absl::StatusOr<Address> ParseAddress(absl::string_view text);
+// Of `option`: "HOST:PORT", "[IPV6]:PORT", ":PORT" or "PORT"; without a host, loopback. INVALID_ARGUMENT says what is
+// wrong.
+absl::StatusOr<Address> ParseAddress(absl::string_view option, absl::string_view text);
 
 // A socket that listens there, and the port that it got. ALREADY_EXISTS: another program listens there; else
 // INVALID_ARGUMENT. Both say what to do.
@@ -37,4 +39,4 @@ bool IsAllowedOrigin(absl::string_view origin, absl::string_view host);
 
 }  // namespace glint::view
 
-#endif  // GLINT_CLIENT_VIEW_ADDRESS_H_
+#endif  // GLINT_CLIENT_VIEW_BASE_ADDRESS_H_

@@ -1,4 +1,4 @@
-#include "client/view/address.h"
+#include "client/view/base/address.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -19,7 +19,6 @@
 namespace glint::view {
 namespace {
 
-constexpr char kOption[] = "option '--view'";
 constexpr char kLoopback[] = "127.0.0.1";
 constexpr int kBacklog = 16;
 
@@ -63,13 +62,14 @@ std::string Address::text() const {
   return absl::StrContains(ip, ':') ? absl::StrCat("[", ip, "]:", port) : absl::StrCat(ip, ":", port);
 }
 
-absl::StatusOr<Address> ParseAddress(absl::string_view text) {
+absl::StatusOr<Address> ParseAddress(absl::string_view option, absl::string_view text) {
   HostAndPort parts = Split(text);
   if (!absl::StrContains(text, ':')) parts = {"", text};
   Address address;
+  address.option = std::string(option);
   if (!absl::SimpleAtoi(parts.port, &address.port) || address.port < 0 || address.port > 65535) {
     return absl::InvalidArgumentError(
-        absl::StrCat(kOption, ": '", Echo(text), "' is not HOST:PORT with a port in 0..65535"));
+        absl::StrCat("option '", option, "': '", Echo(text), "' is not HOST:PORT with a port in 0..65535"));
   }
   address.name = parts.host.empty() ? kLoopback : std::string(parts.host);
   address.ip = address.name == "localhost" ? kLoopback : address.name;
@@ -79,7 +79,7 @@ absl::StatusOr<Address> ParseAddress(absl::string_view text) {
   if (found == nullptr ||
       getnameinfo(found->ai_addr, found->ai_addrlen, ip.data(), ip.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat(kOption, ": '", Echo(address.name), "' is no address of this machine"));
+        absl::StrCat("option '", option, "': '", Echo(address.name), "' is no address of this machine"));
   }
   address.ip = ip.data();
   return address;
@@ -101,11 +101,11 @@ absl::StatusOr<int> Listen(Address* address) {
   const int error = errno;
   if (fd >= 0) close(fd);
   if (error == EADDRINUSE) {
-    return absl::AlreadyExistsError(absl::StrCat(kOption, ": another program listens at ", address->text(),
-                                                 "; give another port, or port 0 for any free one"));
+    return absl::AlreadyExistsError(absl::StrCat("option '", address->option, "': another program listens at ",
+                                                 address->text(), "; give another port, or port 0 for any free one"));
   }
-  return absl::InvalidArgumentError(absl::StrCat(kOption, ": cannot listen at ", address->text(), ": ",
-                                                 std::strerror(error), "; give an address of this machine"));
+  return absl::InvalidArgumentError(absl::StrCat("option '", address->option, "': cannot listen at ", address->text(),
+                                                 ": ", std::strerror(error), "; give an address of this machine"));
 }
 
 bool IsAllowedHost(const Address& address, absl::string_view host) {

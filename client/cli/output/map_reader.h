@@ -1,0 +1,40 @@
+// The points of a stream's map for a live view: read in parts, beside the pairs.
+#ifndef GLINT_CLIENT_CLI_OUTPUT_MAP_READER_H_
+#define GLINT_CLIENT_CLI_OUTPUT_MAP_READER_H_
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "absl/time/time.h"
+#include "client/localization.h"
+#include "client/view/base/scene.h"
+#include "features/steady_time.h"
+
+namespace glint::cli {
+
+// Next() by the thread that writes to the stream, Take() by the stream's.
+class MapReader {
+ public:
+  // `pause`: between the end of one reading and the begin of the next.
+  explicit MapReader(absl::Duration pause = absl::Seconds(1)) : pause_(pause) {}
+
+  // From where a part is to be asked for. Nothing: not now, since the last one has not come, or all came just before.
+  std::optional<client::MapPosition> Next();
+  // Answers to that. All points of the map, when its last part has come; else null. Begins again if the map is another
+  // one than that of the parts before, or an answer has failed.
+  std::shared_ptr<const view::MapPoints> Take(const client::LocalizeAnswer& answer);
+
+ private:
+  const absl::Duration pause_;
+  std::mutex mutex_;
+  bool asked_ = false;
+  absl::Time due_ = SteadyNow();
+  client::MapPosition next_;
+  int map_id_ = 0;
+  view::MapPoints points_;
+};
+
+}  // namespace glint::cli
+
+#endif  // GLINT_CLIENT_CLI_OUTPUT_MAP_READER_H_
