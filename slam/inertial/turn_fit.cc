@@ -22,7 +22,7 @@ constexpr double kBeyond = 0.11;          // seconds, that are looked at
 constexpr double kGrid = 0.01;            // seconds between offsets that are tried
 constexpr int kSteps = 4;                 // Gauss-Newton
 constexpr double kAxesPrior = 0.1;        // radians
-constexpr double kLeastScatter = 0.25;    // of normalised errors that a standard deviation is made of
+constexpr double kLeastScatter = 0.04;    // of normalised errors that a standard deviation is made of
 constexpr double kMostWorst = 16;         // of a piece's error, beside that of most: beyond, not all are of one offset
 constexpr Eigen::Index kFewestTurns = 6;  // that tell an offset
 

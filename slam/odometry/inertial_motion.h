@@ -55,6 +55,8 @@ class InertialMotion {
   // A measurement since the last keyframe, and begins the next one: nothing if readings are missing, or it is not
   // ready.
   std::optional<Preintegration> TakeSinceKeyframe();
+  // That such a measurement is of by now.
+  double seconds_since_keyframe() const { return is_keyframe_linked_ ? since_keyframe_.seconds() : 0; }
   // The next keyframe's predecessor is another one.
   void ForgetKeyframe() { is_keyframe_linked_ = false; }
 

@@ -32,12 +32,12 @@ bool HasMoved(const LocalMap& map, int64_t reference_keyframe, const FrameMatche
 
 }  // namespace
 
-bool KeyframeSelector::IsDue(const LocalMap& map, int64_t reference_keyframe, int64_t next,
-                             const FrameMatches& matches) {
+bool KeyframeSelector::IsDue(const LocalMap& map, int64_t reference_keyframe, int64_t next, const FrameMatches& matches,
+                             bool is_late) {
   const int inliers = matches.fit.inliers;
   if (first_inliers_ == 0) first_inliers_ = inliers;
   if (inliers < share_ * first_inliers_) return true;
-  const bool is_due = next < kFirstKeyframes || frames_ >= max_gap_ || inliers < kFewInliers;
+  const bool is_due = next < kFirstKeyframes || frames_ >= max_gap_ || is_late || inliers < kFewInliers;
   return is_due && HasMoved(map, reference_keyframe, matches);
 }
 

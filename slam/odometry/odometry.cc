@@ -13,6 +13,9 @@
 namespace glint::slam {
 namespace {
 
+// Seconds that are measured between keyframes: over more, a tilt of the map, which is taken for an acceleration, would
+// count for more than images do.
+constexpr double kLongestLink = 0.5;
 constexpr double kMinDisparity = 1;  // pixels: farther points are not put into the map
 
 class StageClock {
@@ -203,7 +206,8 @@ bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
   status_ = last == TrackingStatus::kLost ? TrackingStatus::kRelocalized : TrackingStatus::kTracking;
   if (last == TrackingStatus::kLost) return false;        // it may be a mistake
   if (last == TrackingStatus::kRelocalized) return true;  // two pairs agree
-  return keyframes_.IsDue(map_, reference_keyframe_, next_keyframe_ - first_keyframe_, matches_);
+  const bool is_late = inertial_.has_value() && inertial_->seconds_since_keyframe() > kLongestLink;
+  return keyframes_.IsDue(map_, reference_keyframe_, next_keyframe_ - first_keyframe_, matches_, is_late);
 }
 
 void Odometry::Coast(int64_t time_ns, int keypoints) {
