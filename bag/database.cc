@@ -102,7 +102,7 @@ absl::Status Blobs::Read(int64_t row, absl::Span<uint8_t> bytes) {
   if (code == SQLITE_OK && static_cast<size_t>(sqlite3_blob_bytes(blob_)) != bytes.size()) code = SQLITE_CORRUPT;
   if (code == SQLITE_OK) code = sqlite3_blob_read(blob_, bytes.data(), static_cast<int>(bytes.size()), 0);
   if (code == SQLITE_OK) return absl::OkStatus();
-  const absl::Status status = database_->Error(code);
+  absl::Status status = database_->Error(code);
   Close();  // after an error it can read no other row
   return status;
 }
@@ -152,7 +152,7 @@ absl::Status Database::Connect(const std::string& path, bool immutable, bool is_
   for (const char* sql : {"PRAGMA cell_size_check=ON", "PRAGMA mmap_size=0", "PRAGMA cache_size=-4096",
                           "SELECT count(*) FROM sqlite_master"}) {
     GLINT_ASSIGN_OR_RETURN(Rows rows, Query(sql));
-    const absl::Status status = rows.Next();
+    absl::Status status = rows.Next();
     if (!status.ok() && !absl::IsOutOfRange(status)) return status;
   }
   return absl::OkStatus();

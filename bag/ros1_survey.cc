@@ -179,6 +179,7 @@ std::vector<Ros1Count> Ros1Reader::CountMessages(const Ros1Chunk& chunk) {
     count.Add(message->time_ns);
   });
   std::vector<Ros1Count> list;
+  list.reserve(counts.size());
   for (const auto& count : counts) list.push_back(count.second);
   return list;
 }

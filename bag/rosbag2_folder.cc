@@ -194,7 +194,7 @@ absl::Status Rosbag2Reader::BeginWhatIsDue() {
       Note(absl::StrCat("more than ", kMostAtATime, " files are of the same time: their messages are not in order"));
       break;
     }
-    if (const absl::Status status = Begin(part); !status.ok()) {
+    if (absl::Status status = Begin(part); !status.ok()) {
       if (parts_.size() == 1) return status;
       AddNote(*part, status.message());
     }
@@ -219,7 +219,7 @@ absl::Status Rosbag2Reader::Next(Message* message) {
   while (true) {
     if (given_ != nullptr) {
       Part* const part = std::exchange(given_, nullptr);
-      if (const absl::Status status = Advance(part); !status.ok()) {
+      if (absl::Status status = Advance(part); !status.ok()) {
         if (parts_.size() == 1) return status;
         AddNote(*part, status.message());
       }

@@ -29,7 +29,7 @@ BUILD = 'build/tidy'
 
 def configure():
     for command in (['cmake', '--preset', 'ci', '-B', BUILD, '-DGLINT_JOIN=OFF', '-DGLINT_CUDA=OFF'],
-                    ['ninja', '-C', BUILD, 'proto/glint/v1/image.pb.h']):
+                    ['ninja', '-C', BUILD, 'proto/glint/v1/image.pb.h', 'proto/client/view/foxglove/schemas.pb.h']):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(done.stdout + done.stderr)

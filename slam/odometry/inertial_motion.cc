@@ -270,7 +270,7 @@ Pose InertialMotion::LevelOf(const Eigen::Vector3d& gravity) const {
 
 BiasEstimate InertialMotion::biases() const {
   if (!is_ready()) return known_biases_;
-  const BiasEstimate unknown;
+  BiasEstimate unknown;
   if (!IsPlausible(bias_)) return unknown;
   return {bias_, std::clamp(filter_.gyroscope_sigma(), kLeastBiasSigma, unknown.gyroscope_sigma),
           std::clamp(filter_.accelerometer_sigma(), kLeastBiasSigma, unknown.accelerometer_sigma)};

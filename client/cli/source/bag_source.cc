@@ -45,7 +45,7 @@ class BagSource : public Source {
     picture->file.clear();
     picture->raw.reset();
     picture->pixels.release();
-    const absl::Status read =
+    absl::Status read =
         KindOf(topic_) == TopicKind::kImage ? ReadImage(message.data, picture) : ReadCompressed(message.data, picture);
     if (read.ok()) return read;
     return absl::InvalidArgumentError(absl::StrCat(picture->name, ": ", read.message()));

@@ -113,7 +113,7 @@ class LocalizeState final : public StreamState {
     AnswerReadingsBefore(task.turn);
     if (task.kind == LocalizeTask::Kind::kImu) return AnswerReadings(&task);
     GLINT_RETURN_IF_ERROR(TakeImu(task.kind == LocalizeTask::Kind::kTrack ? BeginPair(*job, &task) : task.turn));
-    const absl::Status status = RunLocalize(context, &streams_->maps, localization_.get(), &task, job);
+    absl::Status status = RunLocalize(context, &streams_->maps, localization_.get(), &task, job);
     if (!status.ok()) {
       if (wait_.has_value()) wait_->Answered(task.turn);
       return status;
