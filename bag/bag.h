@@ -35,8 +35,8 @@ struct Message {
 // kLargestChunk, whatever they say. What is damaged or cut off is passed over and said in notes(). Thread-compatible.
 class Bag {
  public:
-  static constexpr int64_t kLargestMessage = int64_t{1} << 28;
-  static constexpr int64_t kLargestChunk = int64_t{1} << 28;  // decompressed
+  static constexpr int64_t kLargestMessage = int64_t{1} << 26;
+  static constexpr int64_t kLargestChunk = int64_t{1} << 27;  // decompressed
   static constexpr int kMostTopics = 4096;
 
   // A file of any of the formats, known by its content, or a folder of rosbag2 (metadata.yaml, several files in a row).

@@ -193,7 +193,7 @@ TEST(Ros1, UnknownCompressionAndLargeSizesAreLeftOut) {
   const auto bag = Open(bytes);
   ASSERT_NE(bag, nullptr);
   EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("a1"));
-  EXPECT_THAT(bag->notes(), Contains(HasSubstr("size: 4294967295 is not in 0..268435456")));
+  EXPECT_THAT(bag->notes(), Contains(HasSubstr("size: 4294967295 is not in 0..134217728")));
   EXPECT_THAT(bag->notes(), Contains(HasSubstr("compression: \"lz5\" is not one of none, bz2, lz4")));
 }
 
