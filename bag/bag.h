@@ -49,8 +49,8 @@ class Bag {
   const std::vector<Topic>& topics() const { return topics_; }
   // "MCAP", "rosbag2 SQLite", "ROS 1 bag".
   virtual std::string format() const = 0;
-  // What Next() gives: messages of these topics (indices) alone. Begins again. Parts of a file that have none are not
-  // decompressed.
+  // What Next() gives: messages of these topics (indices) alone; before the first call none. Begins again. Parts of a
+  // file that have none are not decompressed.
   virtual absl::Status Select(absl::Span<const int> topics) = 0;
   // In the order of their times as recorded; equal times, in that of the file. ROS 1's bags without an index are read
   // chunk by chunk, messages sorted within each. OUT_OF_RANGE at the end. Any other error ends it.
