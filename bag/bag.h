@@ -31,8 +31,9 @@ struct Message {
   absl::Span<const uint8_t> data;  // valid until the next call
 };
 
-// Files are not trusted: no size in them is believed beyond the file's own, and memory stays within kLargestMessage and
-// kLargestChunk, whatever they say. What is damaged or cut off is passed over and said in notes(). Thread-compatible.
+// Files are not trusted: no size in them is believed beyond the file's own, and memory stays within a few times
+// kLargestChunk for each file that is open, whatever they say. What is damaged or cut off is passed over and said in
+// notes(). Thread-compatible.
 class Bag {
  public:
   static constexpr int64_t kLargestMessage = int64_t{1} << 26;

@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace glint::bag {
+
+inline constexpr absl::string_view kZstdMagic = "\x28\xb5\x2f\xfd";  // that frames begin with
 
 // The first three replace `out` by what `data` holds, one or more frames or streams in a row. `out` grows with what is
 // decompressed, whatever sizes are said. INVALID_ARGUMENT: damaged, cut off, or of another size; `out` then has what

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -102,9 +101,7 @@ absl::Status McapBag::ReadIndex() {
         absl::StrCat("nothing can be read: ", notes_.empty() ? "no records" : notes_.front()));
   }
   index_.schemas.clear();
-  std::vector<int> all(topics_.size());
-  std::iota(all.begin(), all.end(), 0);
-  return Select(all);
+  return absl::OkStatus();
 }
 
 absl::Status McapBag::Select(absl::Span<const int> topics) {
@@ -207,11 +204,10 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenMcap(const std::string& path) {
   const absl::Status read = file.Read(0, absl::MakeSpan(magic));
   if (!read.ok() && !absl::IsOutOfRange(read)) return read;
   if (!read.ok() || std::memcmp(magic, mcap::kMagic, sizeof(magic)) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(Echo(path), ": not an MCAP file"));
+    return InFile(path, absl::InvalidArgumentError("not an MCAP file"));
   }
   auto bag = std::make_unique<McapBag>(std::move(file));
-  const absl::Status status = bag->ReadIndex();
-  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(Echo(path), ": ", status.message()));
+  if (const absl::Status status = bag->ReadIndex(); !status.ok()) return InFile(path, status);
   return bag;
 }
 

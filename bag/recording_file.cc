@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "bag/compression.h"
 #include "bag/file.h"
 #include "bag/mcap_reader.h"
 #include "bag/reader.h"
@@ -29,7 +30,6 @@ namespace {
 
 constexpr absl::string_view kMcapMagic = "\x89MCAP";
 constexpr absl::string_view kSqliteMagic("SQLite format 3\0", 16);
-constexpr absl::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 
 constexpr int64_t kMostTemporaryBytes = int64_t{1} << 34;
 constexpr int64_t kMostRatio = 256;

@@ -8,7 +8,7 @@
 namespace glint::bag {
 namespace {
 
-constexpr int64_t kFirstRecords = 13 + 4096;  // behind the magic and the bag header, which is padded
+constexpr int64_t kPadded = 4096;  // the bag's header ends here or, as most writers count, up to 21 bytes later
 constexpr int64_t kLargestConnection = int64_t{1} << 24;
 constexpr int64_t kLargestChunkInfo = int64_t{1} << 24;
 constexpr size_t kMostConnections = 1 << 16;
@@ -19,7 +19,7 @@ constexpr size_t kMostChunks = size_t{1} << 21;
 absl::Status Ros1Reader::Survey() {
   Ros1FileRecord header;
   GLINT_RETURN_IF_ERROR(ReadHeader(&header));
-  const int64_t begin = std::max(header.end(), kFirstRecords);
+  const int64_t begin = header.end();
   const uint64_t index = header.header.Number<uint64_t>("index_pos").value_or(0);
   const auto chunks = header.header.Number<uint32_t>("chunk_count");
   const auto connections = header.header.Number<uint32_t>("conn_count");
@@ -46,7 +46,9 @@ absl::Status Ros1Reader::ReadHeader(Ros1FileRecord* header) {
   if (!status.ok() || header->header.op() != kRos1BagHeader) {
     Note("the bag's header is damaged");
     header->header = Ros1Fields();
-    header->data_offset = header->data_size = 0;
+    const std::string padding = file_.ReadText(kPadded, 32);
+    header->data_offset = kPadded + static_cast<int64_t>(std::min(padding.find_first_not_of(' '), padding.size()));
+    header->data_size = 0;
     return absl::OkStatus();
   }
   const absl::string_view encryptor = header->header.Text("encryptor");

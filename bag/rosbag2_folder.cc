@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -23,7 +24,6 @@ constexpr size_t kMostAtATime = 4;  // files whose times overlap and that are re
 constexpr size_t kMetadataBytes = 2 << 20;
 constexpr int kMostEntries = 100000;  // of a folder
 constexpr size_t kMostMissingNames = 10;
-constexpr uint8_t kZstdMagic[] = {0x28, 0xb5, 0x2f, 0xfd};
 
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
@@ -204,12 +204,10 @@ absl::Status Rosbag2Reader::BeginWhatIsDue() {
 
 // False, and noted: it is damaged.
 bool Rosbag2Reader::Decompress(Message* message) {
-  const absl::Span<const uint8_t> data = message->data;
-  if (data.size() < std::size(kZstdMagic) || topics_[static_cast<size_t>(message->topic)].encoding != "cdr" ||
-      !std::equal(std::begin(kZstdMagic), std::end(kZstdMagic), data.begin())) {
+  const absl::string_view text(reinterpret_cast<const char*>(message->data.data()), message->data.size());
+  if (!absl::StartsWith(text, kZstdMagic) || topics_[static_cast<size_t>(message->topic)].encoding != "cdr")
     return true;
-  }
-  const absl::Status status = DecompressZstd(data, static_cast<size_t>(kLargestMessage), &decompressed_);
+  const absl::Status status = DecompressZstd(message->data, static_cast<size_t>(kLargestMessage), &decompressed_);
   if (!status.ok()) AddNote(*given_, absl::StrCat("a compressed message is damaged: ", status.message()));
   message->data = decompressed_;
   return status.ok();

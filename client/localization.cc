@@ -95,10 +95,10 @@ Inertial FromWire(const v1::Inertial& wire) {
 
 absl::Status FromWire(const v1::ImuPoses& wire, std::vector<ImuPose>* poses) {
   const int count = wire.time_ns_size();
-  constexpr int kPose = 7, kVelocity = 3, kCovariance = 21;
+  constexpr int64_t kPose = 7, kVelocity = 3, kCovariance = 21;
   poses->clear();
-  if (wire.pose_size() / kPose != count || wire.velocity_size() / kVelocity != count ||
-      wire.covariance_size() / kCovariance != count) {
+  if (wire.pose_size() != kPose * count || wire.velocity_size() != kVelocity * count ||
+      wire.covariance_size() != kCovariance * count) {
     return absl::InternalError("imu.poses: the server's arrays contradict each other");
   }
   const auto take = [](const auto& from, int* at, auto* to) {

@@ -178,11 +178,6 @@ Definitions DefinitionsOf() {
   return all;
 }
 
-// "sensor_msgs/msg/Image"
-template <class T>
-std::string TypeName() {
-  return T::kName;
-}
 // Of a message.
 template <class T>
 std::string DefinitionText() {

@@ -78,8 +78,6 @@ struct Localizer::State {
     return static_cast<int64_t>(map.keyframes().size()) >= options.max_keyframes ||
            map.live_points() >= options.max_points;
   }
-  // Until when readings of an inertial sensor tell that time has passed.
-  int64_t KnownTime() const;
   bool AreLoopsDue();
   bool UseLoops();
   // Two maps become one, whose world is level if either's was.
@@ -136,11 +134,6 @@ struct Localizer::State {
   BackgroundResult<ClosedLoops> job;
   int job_used_in = 0;
 };
-
-int64_t Localizer::State::KnownTime() const {
-  const int64_t newest = odometry.inertial() == nullptr ? INT64_MIN : odometry.inertial()->buffer().newest_ns();
-  return newest == INT64_MIN ? newest : newest + ImuBuffer::kLongestGapNs;
-}
 
 bool Localizer::State::AreLoopsDue() {
   if (!job.valid()) return false;
@@ -378,7 +371,9 @@ absl::Status Localizer::Track(const CameraView& view, const FrameStamp& stamp, L
   GLINT_RETURN_IF_ERROR(s.clock.Validate(stamp.time_ns));
   FrameClock clock = s.clock;
   std::vector<Warning> warnings;
-  const int64_t time_ns = clock.Next(stamp.time_ns, &warnings, s.KnownTime());
+  const InertialMotion* const inertial = s.odometry.inertial();
+  const bool is_known = inertial != nullptr && inertial->HasReadingsUntil(stamp.time_ns);
+  const int64_t time_ns = clock.Next(stamp.time_ns, &warnings, is_known);
   GLINT_RETURN_IF_ERROR(s.odometry.ValidateInput(view, time_ns));
   if (!view.has_depth() && s.frozen.Look(view.left, view.right)) {
     s.clock = clock;

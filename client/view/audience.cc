@@ -18,12 +18,7 @@ constexpr std::chrono::seconds kGoodbye(1);
 // WebSocket's codes of closing (RFC 6455, 7.4).
 constexpr uint16_t kGoingAway = 1001, kPolicy = 1008, kTryAgainLater = 1013;
 
-void SendClose(Connection* connection, uint16_t code, const std::string& reason) {
-  const std::string data = {static_cast<char>(code >> 8), static_cast<char>(code & 0xff)};
-  connection->WriteFrame(kCloseFrame, data, reason);
-}
-
-std::shared_ptr<const Audience::Shown> Encode(const Scene& scene, bool for_page, Channels channels) {
+std::shared_ptr<const Audience::Shown> Encode(Scene scene, bool for_page, Channels channels) {
   std::optional<EncodedPicture> made;
   const auto picture = [&]() -> const EncodedPicture& {
     if (!made.has_value()) made = scene.picture ? scene.picture() : EncodedPicture();
@@ -31,24 +26,13 @@ std::shared_ptr<const Audience::Shown> Encode(const Scene& scene, bool for_page,
   };
   auto shown = std::make_shared<Audience::Shown>();
   if (for_page) shown->page = EncodeScene(scene, picture());
-  if (channels != 0) shown->foxglove = EncodeForFoxglove(scene, channels, absl::Now(), picture);
-  return shown;
-}
-
-// What the browser says next. Nothing: it has closed.
-std::optional<WebSocketFrame> NextFrame(Connection* connection, size_t max_bytes) {
-  while (std::optional<WebSocketFrame> frame = connection->ReadFrame(max_bytes)) {
-    if (frame->opcode == kCloseFrame) {
-      connection->WriteFrame(kCloseFrame, frame->data);
-      return std::nullopt;
-    }
-    if (frame->opcode == kPingFrame) {
-      connection->WriteFrame(kPongFrame, frame->data);
-    } else if (frame->opcode != kPongFrame) {
-      return frame;
-    }
+  const absl::Time now = absl::Now();
+  const auto encode = [&](Channels some) { return EncodeForFoxglove(scene, some, now, picture); };
+  if (channels != 0) shown->foxglove = encode(channels & ~Of(kMapChannel));
+  if (scene.map != nullptr && (channels & Of(kMapChannel)) != 0) {
+    shown->map = std::make_shared<const FoxgloveMessages>(encode(Of(kMapChannel)));
   }
-  return std::nullopt;
+  return shown;
 }
 
 }  // namespace
@@ -125,7 +109,7 @@ void Audience::Publish() {
   while (true) {
     wake_publisher_.wait(lock, [this] { return ending_ || (newest_.has_value() && AnyWantsFrame()); });
     if (ending_) return;
-    const Scene scene = std::move(*newest_);
+    Scene scene = std::move(*newest_);
     newest_.reset();
     bool for_page = false;
     Channels channels = 0;
@@ -134,12 +118,13 @@ void Audience::Publish() {
       channels |= browser.foxglove.channels();
     }
     lock.unlock();
-    const auto shown = Encode(scene, for_page, channels);
+    const auto shown = Encode(std::move(scene), for_page, channels);
     lock.lock();
     if (for_page) last_ = shown;
     for (Browser& browser : browsers_) {
       if (browser.is_page ? !for_page : browser.foxglove.channels() == 0) continue;
       browser.frame = shown;
+      if (shown->map != nullptr) browser.map = shown->map;
       browser.wake.notify_one();
     }
   }
@@ -164,12 +149,18 @@ bool Audience::SendState(Browser* browser, Lock* lock) {
 
 bool Audience::SendFrame(Browser* browser, Lock* lock) {
   const auto frame = std::exchange(browser->frame, nullptr);
+  const auto map = std::exchange(browser->map, nullptr);
   const FoxgloveSubscriptions subscriptions = browser->foxglove.subscriptions();
   browser->ready = false;
   browser->heard = SteadyNow();
   lock->unlock();
-  const bool open = browser->is_page ? browser->connection->WriteFrame(kBinaryFrame, frame->page)
-                                     : view::Send(frame->foxglove, subscriptions, browser->connection);
+  bool open = true;
+  if (browser->is_page) {
+    open = browser->connection->WriteFrame(kBinaryFrame, frame->page);
+  } else {
+    open = view::Send(frame->foxglove, subscriptions, browser->connection) &&
+           (map == nullptr || view::Send(*map, subscriptions, browser->connection));
+  }
   lock->lock();
   if (!browser->is_page) BecomeReady(browser);
   return open;
@@ -201,8 +192,10 @@ void Audience::Send(Browser* browser) {
   if (open && (ending_ || browser->displaced)) {
     const bool at_end = ending_;
     lock.unlock();
-    SendClose(browser->connection, at_end ? kGoingAway : kTryAgainLater,
-              at_end ? "glint has ended" : "another page has the place of this one");
+    browser->connection->WriteClose(
+        at_end ? kGoingAway : kTryAgainLater,
+        at_end ? "glint has ended"
+               : absl::StrCat("another ", browser->is_page ? "page" : "client", " has the place of this one"));
     lock.lock();
   }
   if (!open || browser->displaced) browser->connection->End();
@@ -268,8 +261,8 @@ void Audience::Serve(Guest* guest, bool is_page) {
   Lock lock(mutex_);
   if (ending_ || !MakeRoomForBrowser(guest->peer, is_page)) {
     lock.unlock();
-    SendClose(connection, kTryAgainLater,
-              absl::StrCat("already ", kMaxBrowsers, is_page ? " pages" : " clients", " look; close one of them"));
+    connection->WriteClose(kTryAgainLater, absl::StrCat("already ", kMaxBrowsers, is_page ? " pages" : " clients",
+                                                        " look; close one of them"));
     return;
   }
   guest->stays = true;
@@ -279,7 +272,7 @@ void Audience::Serve(Guest* guest, bool is_page) {
   wake_publisher_.notify_one();
   lock.unlock();
 
-  if (!(is_page ? TakeRequests(browser) : TakeOperations(browser))) SendClose(connection, kPolicy, "no such request");
+  if (!(is_page ? TakeRequests(browser) : TakeOperations(browser))) connection->WriteClose(kPolicy, "no such request");
 
   lock.lock();
   browser->ending = true;
@@ -292,7 +285,7 @@ void Audience::Serve(Guest* guest, bool is_page) {
 }
 
 bool Audience::TakeRequests(Browser* browser) {
-  while (const auto frame = NextFrame(browser->connection, kMaxPageText)) {
+  while (const auto frame = browser->connection->ReadMessage(kMaxPageText)) {
     const auto request = frame->opcode == kTextFrame ? ParseRequest(frame->data) : std::nullopt;
     if (!request.has_value()) return false;
     Take(*request, browser);
@@ -301,7 +294,7 @@ bool Audience::TakeRequests(Browser* browser) {
 }
 
 bool Audience::TakeOperations(Browser* browser) {
-  while (const auto frame = NextFrame(browser->connection, kMaxOperationBytes)) {
+  while (const auto frame = browser->connection->ReadMessage(kMaxOperationBytes)) {
     const auto operation = frame->opcode == kTextFrame ? ParseFoxgloveOperation(frame->data) : std::nullopt;
     const std::string told = operation.has_value()
                                  ? Take(*operation, browser)

@@ -45,7 +45,8 @@ class Audience {
   // One scene as bytes, made once for all.
   struct Shown {
     std::string page;
-    FoxgloveMessages foxglove;
+    FoxgloveMessages foxglove;                    // but for the map
+    std::shared_ptr<const FoxgloveMessages> map;  // null: as it was
   };
 
  private:
@@ -56,10 +57,11 @@ class Audience {
     Connection* const connection;
     const std::string peer;
     const bool is_page;
-    FoxgloveSession foxglove;            // unless it is a page
-    absl::Time heard = SteadyNow();      // when it last had nothing to say
-    std::shared_ptr<const Shown> frame;  // the newest that it has not got
-    bool ready = true;                   // page: has drawn what it got; Foxglove: all is sent
+    FoxgloveSession foxglove;                     // unless it is a page
+    absl::Time heard = SteadyNow();               // when it last said something, or began or ended to take a frame
+    std::shared_ptr<const Shown> frame;           // the newest that it has not got
+    std::shared_ptr<const FoxgloveMessages> map;  // likewise: it goes with any frame
+    bool ready = true;                            // page: has drawn what it got; Foxglove: all is sent
     bool state_due = true;
     std::string notice;  // that Foxglove got last
     bool ending = false;

@@ -125,7 +125,8 @@ std::string EncodeScene(const Scene& scene, const EncodedPicture& picture) {
   AppendMarks(scene.marks, &out);
   AppendTrails(scene.trails, &out);
   AppendPath(scene.path, &out);
-  return out + picture.file;
+  out += picture.file;
+  return out;
 }
 
 std::string EncodeState(const State& state) {

@@ -22,7 +22,7 @@ namespace glint::view {
 // others out. Else it is told so and closed.
 inline constexpr int kMaxBrowsers = 4;
 // A page that has a frame and does not say that it has drawn it is silent; one that is hidden draws nothing. So is a
-// client of Foxglove that takes nothing of a frame, or subscribes to nothing.
+// client of Foxglove that has not taken all of a frame, or subscribes to nothing.
 inline constexpr absl::Duration kPatience = absl::Seconds(30);
 
 // Each as ParseAddress(); empty: nothing listens.

@@ -162,6 +162,12 @@ void ImuBuffer::AddTo(Channel* channel, const std::vector<ImuReading>& readings,
   }
 }
 
+bool ImuBuffer::Covers(int64_t from_ns, int64_t to_ns) const {
+  size_t first = 0, end = 0;
+  return from_ns < to_ns && gyroscope_.Cover(from_ns, to_ns, &first, &end) &&
+         accelerometer_.Cover(from_ns, to_ns, &first, &end);
+}
+
 bool ImuBuffer::Between(int64_t from_ns, int64_t to_ns, std::vector<ImuSample>* samples) const {
   samples->clear();
   size_t first = 0, end = 0, at = 0, accelerometer_end = 0;

@@ -44,6 +44,8 @@ class ImuBuffer {
   // of each sensor matters.
   static constexpr int64_t kLongestGapNs = 100'000'000;
   bool Between(int64_t from_ns, int64_t to_ns, std::vector<ImuSample>* samples) const;
+  // Whether Between() gives samples.
+  bool Covers(int64_t from_ns, int64_t to_ns) const;
 
   // Forgets readings that no call for times from `time_ns` on needs. Those that come later and are older are late.
   void DropBefore(int64_t time_ns);

@@ -87,8 +87,8 @@ MapSnapshot SnapshotOf(const GlobalMap& map, const StereoCamera& camera, const L
   snapshot.frames.reserve(map.keyframes().size());
   for (const MapKeyframe& k : map.keyframes()) {
     snapshot.frames.push_back({k.id, k.map_id, k.parent, k.from_parent, k.camera_from_world, k.features});
-    if (map.LevelOf(k.map_id).has_value()) snapshot.level_maps.insert(k.map_id);
   }
+  for (const auto& [id, level] : map.levels()) snapshot.level_maps.insert(id);
   for (const int64_t id : queried) {
     const MapKeyframe& queried_one = map.keyframes()[map.IndexOf(id)];
     int64_t last = id - kRecent;

@@ -98,6 +98,7 @@ class GlobalMap {
   GlobalMap Only(int32_t map_id) const;
   // Of a map's world; nothing unless it is level.
   std::optional<WorldLevel> LevelOf(int32_t map_id) const;
+  const std::map<int32_t, WorldLevel>& levels() const { return levels_; }  // of all maps, by id
   void SetLevel(int32_t map_id, const WorldLevel& level) { levels_[map_id] = level; }
   void AddLoop(const LoopEdge& loop) { loops_.push_back(loop); }
   // Removes a keyframe, which is not in odometry's window, and the landmarks that nothing else observes. What it was

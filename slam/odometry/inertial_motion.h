@@ -33,6 +33,8 @@ class InertialMotion {
 
   // Gravity, velocity and biases are known, and the state is that of the last frame.
   bool is_ready() const { return status_ == InertialStatus::kReady; }
+  // Whether there are readings from the last frame on up to this time, without a gap.
+  bool HasReadingsUntil(int64_t time_ns) const { return has_time_ && buffer_.Covers(time_ns_, time_ns); }
   // Where the last frame's state leads, if it is ready and there are readings up to then. Changes nothing.
   std::optional<InertialFilter> Predict(int64_t time_ns) const;
   // Likewise at each of the times, which ascend, that is later than the last frame: step by step, so that it takes as

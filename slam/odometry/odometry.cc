@@ -15,7 +15,7 @@ namespace {
 
 // Seconds that are measured between keyframes: over more, a tilt of the map, which is taken for an acceleration, would
 // count for more than images do.
-constexpr double kLongestLink = 0.5;
+constexpr double kLongestLink = 1;
 constexpr double kMinDisparity = 1;  // pixels: farther points are not put into the map
 
 class StageClock {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -56,7 +57,7 @@ int64_t FrameClock::UsualStep() const {
   return std::max(kShortest, median > 0 ? std::min(median, mean) : mean);
 }
 
-int64_t FrameClock::Next(int64_t stamp_ns, std::vector<Warning>* warnings, int64_t known_ns) {
+int64_t FrameClock::Next(int64_t stamp_ns, std::vector<Warning>* warnings, bool is_known) {
   if (!has_time_) {
     has_time_ = true;
     anchor_ = stamp_ns;
@@ -67,7 +68,7 @@ int64_t FrameClock::Next(int64_t stamp_ns, std::vector<Warning>* warnings, int64
     const int64_t usual = UsualStep();
     const int64_t longest = usual > 0 ? kMostSteps * usual : kLongestUnknown;
     const int64_t due = step - Difference(time_, anchor_time_);  // from the last frame's time
-    const bool is_in_line = step > 0 && (due <= longest || stamp_ns <= known_ns);
+    const bool is_in_line = step > 0 && (due <= longest || is_known);
     time_ += is_in_line ? TakeInLine(stamp_ns, step, due, warnings) : TakeOutOfLine(stamp_ns, step, warnings);
   }
   last_stamp_ = stamp_ns;

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -44,10 +43,9 @@ class FrameClock {
   // INVALID_ARGUMENT: the last frame, or the last one in line, had the same stamp.
   absl::Status Validate(int64_t stamp_ns) const;
   // The time of the next frame, whose stamp is valid. A stamp that is not used as it is adds a warning, whose figure is
-  // the step from the last stamp in line, ms. Until `known_ns` another sensor tells that time has passed: stamps up to
-  // there are in line, however long the step.
-  int64_t Next(int64_t stamp_ns, std::vector<Warning>* warnings,
-               int64_t known_ns = std::numeric_limits<int64_t>::min());
+  // the step from the last stamp in line, ms. `is_known`: another sensor tells that so much time has passed; then the
+  // stamp is in line, however long the step.
+  int64_t Next(int64_t stamp_ns, std::vector<Warning>* warnings, bool is_known = false);
 
  private:
   int64_t UsualStep() const;  // 0: not known

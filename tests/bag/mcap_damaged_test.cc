@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bag/mcap_reader.h"
@@ -21,7 +22,6 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -45,11 +45,7 @@ std::string Letters(const std::vector<Seen>& all) {
   return letters;
 }
 
-std::unique_ptr<Bag> OpenBytes(const std::string& bytes) {
-  auto bag = OpenMcap(raw::Save(bytes));
-  EXPECT_TRUE(bag.ok()) << bag.status();
-  return bag.ok() ? *std::move(bag) : nullptr;
-}
+std::unique_ptr<Bag> OpenBytes(const std::string& bytes) { return SelectAll(OpenMcap(raw::Save(bytes))); }
 
 int64_t Counted(const Bag& bag) {
   int64_t messages = 0;
@@ -86,17 +82,18 @@ TEST(McapDamagedTest, ReadsWhatIsBeforeTheCut) {
     for (size_t cut = raw::kMagic.size(); cut < bytes.size(); cut += step) {
       SCOPED_TRACE(testing::Message() << in_chunk << " " << compression << ", cut to " << cut << " of "
                                       << bytes.size());
-      const auto bag = OpenMcap(raw::Save(bytes.substr(0, cut)));
-      if (!bag.ok()) {
+      auto opened = OpenMcap(raw::Save(bytes.substr(0, cut)));
+      if (!opened.ok()) {
         ASSERT_EQ(last, 0u);
         continue;
       }
-      const int64_t counted = Counted(**bag);
-      const std::string letters = Letters(ReadAll(bag->get()));
+      const auto bag = SelectAll(std::move(opened));
+      const int64_t counted = Counted(*bag);
+      const std::string letters = Letters(ReadAll(bag.get()));
       EXPECT_EQ(letters, std::string("ABCDEFGHIJKL").substr(0, letters.size()));
       EXPECT_EQ(static_cast<size_t>(counted), letters.size());
       EXPECT_GE(letters.size(), last);  // no byte more can take a message away
-      EXPECT_THAT((*bag)->notes(), Contains(HasSubstr("cut off")));
+      EXPECT_THAT(bag->notes(), Contains(HasSubstr("cut off")));
       last = letters.size();
       EXPECT_TRUE(cut < data_end || last == 12);
     }
@@ -262,13 +259,13 @@ TEST(McapDamagedTest, SurvivesADamagedByteAnywhere) {
       } else {
         bytes.erase(i - whole.size(), 1);
       }
-      const auto bag = OpenMcap(raw::Save(bytes));
-      if (!bag.ok()) {
-        EXPECT_TRUE(absl::IsInvalidArgument(bag.status())) << bag.status();
+      auto opened = OpenMcap(raw::Save(bytes));
+      if (!opened.ok()) {
+        EXPECT_TRUE(absl::IsInvalidArgument(opened.status())) << opened.status();
         continue;
       }
       int wrong = 0;
-      for (const Seen& seen : ReadAll(bag->get())) {
+      for (const Seen& seen : ReadAll(SelectAll(std::move(opened)).get())) {
         const auto at = static_cast<size_t>(seen.time_ns);
         wrong += at >= 12 || all[at].data != seen.data;
       }

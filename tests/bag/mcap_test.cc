@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bag/mcap_reader.h"
@@ -75,10 +76,10 @@ std::string Describe(const Variant& variant) {
 TEST(McapTest, ReadsAllCombinationsOfWhatAFileMayHave) {
   for (const Variant& variant : Variants()) {
     SCOPED_TRACE(Describe(variant));
-    const auto bag = OpenMcap(raw::Save(raw::Write(variant.options, variant.messages).Close()));
-    ASSERT_TRUE(bag.ok()) << bag.status();
-    EXPECT_EQ((*bag)->format(), "MCAP");
-    const std::vector<Topic>& topics = (*bag)->topics();
+    const auto bag = SelectAll(OpenMcap(raw::Save(raw::Write(variant.options, variant.messages).Close())));
+    ASSERT_NE(bag, nullptr);
+    EXPECT_EQ(bag->format(), "MCAP");
+    const std::vector<Topic>& topics = bag->topics();
     std::vector<Seen> expected;
     for (const raw::Message& message : variant.messages) {
       expected.push_back({message.channel - 1, static_cast<int64_t>(message.time), message.data});
@@ -93,8 +94,8 @@ TEST(McapTest, ReadsAllCombinationsOfWhatAFileMayHave) {
                                                                 : "/a pkg/msg/Type cdr ros2msg int32 x\n 7 30 90");
       EXPECT_THAT(Text(topics[1]), variant.messages.size() == 1 ? "/b  json   0 0 0" : "/b  json   3 5 20");
     }
-    EXPECT_THAT(ReadAll(bag->get()), ElementsAreArray(expected));
-    EXPECT_THAT((*bag)->notes(), IsEmpty());
+    EXPECT_THAT(ReadAll(bag.get()), ElementsAreArray(expected));
+    EXPECT_THAT(bag->notes(), IsEmpty());
   }
 }
 
@@ -104,9 +105,9 @@ TEST(McapTest, GivesMessagesOfOneTimeInTheOrderOfTheFile) {
     options.messages_in_chunk = in_chunk;
     const raw::File file = raw::Write(
         options, {{1, 8, "first"}, {1, 5, "1"}, {2, 5, "2"}, {1, 5, "3"}, {2, 5, "4"}, {1, 5, "5"}, {2, 9, "last"}});
-    const auto bag = OpenMcap(raw::Save(raw::File(file).Close()));
-    ASSERT_TRUE(bag.ok()) << bag.status();
-    EXPECT_THAT(Datas(ReadAll(bag->get())), ElementsAre("1", "2", "3", "4", "5", "first", "last"));
+    const auto bag = SelectAll(OpenMcap(raw::Save(raw::File(file).Close())));
+    ASSERT_NE(bag, nullptr);
+    EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("1", "2", "3", "4", "5", "first", "last"));
   }
 }
 
@@ -114,21 +115,23 @@ TEST(McapTest, SelectsTopicsAndBeginsAgain) {
   for (const bool indexed : {true, false}) {
     raw::Options options;
     options.statistics = indexed;
-    const auto bag = OpenMcap(raw::Save(raw::Write(options, TenMessages()).Close()));
-    ASSERT_TRUE(bag.ok()) << bag.status();
+    auto opened = OpenMcap(raw::Save(raw::Write(options, TenMessages()).Close()));
+    ASSERT_TRUE(opened.ok()) << opened.status();
     Message message;
-    ASSERT_TRUE((*bag)->Next(&message).ok());
-    ASSERT_TRUE((*bag)->Select({1}).ok());
-    EXPECT_THAT(Datas(ReadAll(bag->get())), ElementsAre("b5", "b10", "b20"));
-    EXPECT_TRUE(absl::IsOutOfRange((*bag)->Next(&message)));
-    ASSERT_TRUE((*bag)->Select({1}).ok());
-    EXPECT_EQ(ReadAll(bag->get()).size(), 3u);
-    ASSERT_TRUE((*bag)->Select({0, 1}).ok());
-    EXPECT_EQ(ReadAll(bag->get()).size(), 10u);
-    ASSERT_TRUE((*bag)->Select({}).ok());
-    EXPECT_THAT(ReadAll(bag->get()), IsEmpty());
-    EXPECT_TRUE(absl::IsInvalidArgument((*bag)->Select({2})));
-    EXPECT_TRUE(absl::IsInvalidArgument((*bag)->Select({-1})));
+    EXPECT_TRUE(absl::IsOutOfRange((*opened)->Next(&message)));  // nothing is selected
+    const auto bag = SelectAll(std::move(opened));
+    ASSERT_TRUE(bag->Next(&message).ok());
+    ASSERT_TRUE(bag->Select({1}).ok());
+    EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("b5", "b10", "b20"));
+    EXPECT_TRUE(absl::IsOutOfRange(bag->Next(&message)));
+    ASSERT_TRUE(bag->Select({1}).ok());
+    EXPECT_EQ(ReadAll(bag.get()).size(), 3u);
+    ASSERT_TRUE(bag->Select({0, 1}).ok());
+    EXPECT_EQ(ReadAll(bag.get()).size(), 10u);
+    ASSERT_TRUE(bag->Select({}).ok());
+    EXPECT_THAT(ReadAll(bag.get()), IsEmpty());
+    EXPECT_TRUE(absl::IsInvalidArgument(bag->Select({2})));
+    EXPECT_TRUE(absl::IsInvalidArgument(bag->Select({-1})));
   }
 }
 
@@ -139,14 +142,14 @@ TEST(McapTest, DoesNotReadChunksWithoutWhatIsSelected) {
   std::string bytes =
       raw::Write(options, {{1, 1, "a"}, {2, 2, "b"}, {2, 3, "damage"}, {2, 4, "b"}, {1, 5, "a"}}).Close();
   bytes[bytes.find("damage")] = 'D';
-  const auto bag = OpenMcap(raw::Save(bytes));
-  ASSERT_TRUE(bag.ok()) << bag.status();
-  ASSERT_TRUE((*bag)->Select({0}).ok());
-  EXPECT_EQ(ReadAll(bag->get()).size(), 2u);
-  EXPECT_THAT((*bag)->notes(), IsEmpty());
-  ASSERT_TRUE((*bag)->Select({1}).ok());
-  EXPECT_THAT(Datas(ReadAll(bag->get())), ElementsAre("b"));
-  EXPECT_THAT((*bag)->notes(), ElementsAre(HasSubstr("is left out: wrong checksum")));
+  const auto bag = SelectAll(OpenMcap(raw::Save(bytes)));
+  ASSERT_NE(bag, nullptr);
+  ASSERT_TRUE(bag->Select({0}).ok());
+  EXPECT_EQ(ReadAll(bag.get()).size(), 2u);
+  EXPECT_THAT(bag->notes(), IsEmpty());
+  ASSERT_TRUE(bag->Select({1}).ok());
+  EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("b"));
+  EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("is left out: wrong checksum")));
 }
 
 TEST(McapTest, JoinsChannelsOfOneTopicAndNamesTypesAlike) {
@@ -158,12 +161,12 @@ TEST(McapTest, JoinsChannelsOfOneTopicAndNamesTypesAlike) {
   file.Define(raw::Channel(300, 5, "/image", "ros1"), &begin);
   file.Define(raw::Channel(65535, 5, "/image", "ros1"), &begin);
   file.AddChunk(begin, {{65535, 3, "1"}, {300, 4, "2"}, {9, 5, "3"}, {65535, ~uint64_t{0}, "4"}});
-  const auto bag = OpenMcap(raw::Save(file.Close()));
-  ASSERT_TRUE(bag.ok()) << bag.status();
-  ASSERT_EQ((*bag)->topics().size(), 2u);
-  EXPECT_EQ(Text((*bag)->topics()[0]), "/image sensor_msgs/msg/Image cdr ros2msg y 1 5 5");
-  EXPECT_EQ(Text((*bag)->topics()[1]), "/image sensor_msgs/msg/Image ros1 ros1msg x 3 3 9223372036854775807");
-  EXPECT_THAT(ReadAll(bag->get()),
+  const auto bag = SelectAll(OpenMcap(raw::Save(file.Close())));
+  ASSERT_NE(bag, nullptr);
+  ASSERT_EQ(bag->topics().size(), 2u);
+  EXPECT_EQ(Text(bag->topics()[0]), "/image sensor_msgs/msg/Image cdr ros2msg y 1 5 5");
+  EXPECT_EQ(Text(bag->topics()[1]), "/image sensor_msgs/msg/Image ros1 ros1msg x 3 3 9223372036854775807");
+  EXPECT_THAT(ReadAll(bag.get()),
               ElementsAre(Seen{1, 3, "1"}, Seen{1, 4, "2"}, Seen{0, 5, "3"}, Seen{1, INT64_MAX, "4"}));
 }
 
@@ -179,12 +182,12 @@ TEST(McapTest, FindsChannelsThatAreDefinedInOtherChunks) {
     file.AddChunk(first, {{1, 1, "a"}});
     file.AddChunk("", {{2, 2, "b"}});
     if (after) file.AddChunk(second, {{1, 3, "a"}});
-    const auto bag = OpenMcap(raw::Save(file.Close()));
-    ASSERT_TRUE(bag.ok()) << bag.status();
-    ASSERT_EQ((*bag)->topics().size(), 2u);
-    EXPECT_EQ(Text((*bag)->topics()[1]), "/b  json   1 2 2");
-    EXPECT_EQ(ReadAll(bag->get()).size(), after ? 3u : 2u);
-    EXPECT_THAT((*bag)->notes(), IsEmpty());
+    const auto bag = SelectAll(OpenMcap(raw::Save(file.Close())));
+    ASSERT_NE(bag, nullptr);
+    ASSERT_EQ(bag->topics().size(), 2u);
+    EXPECT_EQ(Text(bag->topics()[1]), "/b  json   1 2 2");
+    EXPECT_EQ(ReadAll(bag.get()).size(), after ? 3u : 2u);
+    EXPECT_THAT(bag->notes(), IsEmpty());
   }
 }
 
@@ -194,12 +197,12 @@ TEST(McapTest, LeavesOutUnknownRecordsAndChannels) {
   file.Define(raw::Channel(1, 0, "/a", "json"), &begin);
   file.AddRaw(raw::Record(0x42, "theirs"));
   file.AddChunk(begin, {{1, 1, "a"}, {7, 2, "?"}, {8, 3, "?"}, {7, 4, "?"}});
-  const auto bag = OpenMcap(raw::Save(file.Close()));
-  ASSERT_TRUE(bag.ok()) << bag.status();
-  ASSERT_EQ((*bag)->topics().size(), 1u);
-  EXPECT_EQ((*bag)->topics()[0].messages, 1);
-  EXPECT_THAT(Datas(ReadAll(bag->get())), ElementsAre("a"));
-  EXPECT_THAT((*bag)->notes(), ElementsAre("3 messages of unknown channels are left out: 7, 8"));
+  const auto bag = SelectAll(OpenMcap(raw::Save(file.Close())));
+  ASSERT_NE(bag, nullptr);
+  ASSERT_EQ(bag->topics().size(), 1u);
+  EXPECT_EQ(bag->topics()[0].messages, 1);
+  EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("a"));
+  EXPECT_THAT(bag->notes(), ElementsAre("3 messages of unknown channels are left out: 7, 8"));
 }
 
 TEST(McapTest, TakesTheFirstOfTwoDefinitions) {
@@ -211,14 +214,14 @@ TEST(McapTest, TakesTheFirstOfTwoDefinitions) {
                             raw::Channel(1, 1, "/a", "cdr") + raw::Channel(1, 1, "/other", "cdr") +
                             raw::Channel(2, 3, "/b", "cdr");
   file.AddChunk(begin, {{1, 1, "a"}});
-  const auto bag = OpenMcap(raw::Save(file.Close()));
-  ASSERT_TRUE(bag.ok()) << bag.status();
-  ASSERT_EQ((*bag)->topics().size(), 2u);
-  EXPECT_EQ(Text((*bag)->topics()[0]), "/a pkg/msg/T cdr ros2msg x 1 1 1");
-  EXPECT_EQ(Text((*bag)->topics()[1]), "/b  cdr   0 0 0");
-  EXPECT_THAT((*bag)->notes(), ElementsAre("schema 1 is there twice, with other contents: the first counts",
-                                           "channel 1 is there twice, with other contents: the first counts",
-                                           "topic /b: its schema, 3, is not there"));
+  const auto bag = SelectAll(OpenMcap(raw::Save(file.Close())));
+  ASSERT_NE(bag, nullptr);
+  ASSERT_EQ(bag->topics().size(), 2u);
+  EXPECT_EQ(Text(bag->topics()[0]), "/a pkg/msg/T cdr ros2msg x 1 1 1");
+  EXPECT_EQ(Text(bag->topics()[1]), "/b  cdr   0 0 0");
+  EXPECT_THAT(bag->notes(), ElementsAre("schema 1 is there twice, with other contents: the first counts",
+                                        "channel 1 is there twice, with other contents: the first counts",
+                                        "topic /b: its schema, 3, is not there"));
 }
 
 // Chunks of 16 MiB that begin in a row and end together, out of order beyond what is kept open.
@@ -235,17 +238,17 @@ TEST(McapTest, BoundsTheMemoryOfChunksThatOverlap) {
       file.AddChunk(begin, {{1, time, std::string(1 << 24, 'x')}, {1, 1000 - time, std::to_string(i)}});
       begin.clear();
     }
-    const auto bag = OpenMcap(raw::Save(file.Close()));
-    ASSERT_TRUE(bag.ok()) << bag.status();
+    const auto bag = SelectAll(OpenMcap(raw::Save(file.Close())));
+    ASSERT_NE(bag, nullptr);
     Message message;
     int messages = 0, back = 0;
-    for (int64_t last = 0; (*bag)->Next(&message).ok(); last = message.time_ns) {
+    for (int64_t last = 0; bag->Next(&message).ok(); last = message.time_ns) {
       ++messages;
       back += message.time_ns < last;
     }
     EXPECT_EQ(messages, 2 * chunks);
     EXPECT_EQ(back > 0, chunks == 10);
-    EXPECT_EQ((*bag)->notes().size(), chunks == 10 ? 1u : 0u);
+    EXPECT_EQ(bag->notes().size(), chunks == 10 ? 1u : 0u);
   }
 }
 

@@ -43,6 +43,9 @@ inline std::string Bzip2(const std::string& data) {
 
 class Ros1Bag {
  public:
+  // `begin`: where the first record behind the bag's header is, which is padded up to there.
+  explicit Ros1Bag(size_t begin = 13 + 4096) : begin_(begin) {}
+
   void Connect(int id, const std::string& topic, const std::string& type) {
     connections_[id] = Ros1Connection(id, topic, type);
   }
@@ -79,7 +82,7 @@ class Ros1Bag {
                                  {"ver", version}},
                                 counts));
   }
-  size_t size() const { return kBegin + body_.size(); }
+  size_t size() const { return begin_ + body_.size(); }
   const std::vector<size_t>& places() const { return places_; }  // of the chunks
   std::vector<std::string>& infos() { return infos_; }           // of the chunks
 
@@ -93,17 +96,16 @@ class Ros1Bag {
   }
 
  private:
-  static constexpr size_t kBegin = 13 + 4096;
-
-  static std::string Beginning(size_t index, size_t connections, size_t chunks, const std::string& encryptor) {
+  std::string Beginning(size_t index, size_t connections, size_t chunks, const std::string& encryptor) const {
     const std::string fields = Join({{"chunk_count", Le(chunks, 4)},
                                      {"conn_count", Le(connections, 4)},
                                      {"encryptor", encryptor},
                                      {"index_pos", Le(index, 8)},
                                      {"op", "\x03"}});
-    return "#ROSBAG V2.0\n" + Text(fields) + Text(std::string(4096 - 8 - fields.size(), ' '));
+    return "#ROSBAG V2.0\n" + Text(fields) + Text(std::string(begin_ - 13 - 8 - fields.size(), ' '));
   }
 
+  const size_t begin_;
   std::map<int, std::string> connections_;
   std::map<int, bool> said_;
   std::string body_;

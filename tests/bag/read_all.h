@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
+#include <numeric>
 #include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "bag/bag.h"
 
@@ -27,6 +30,16 @@ struct Seen {
     return out << seen.topic << " " << seen.time_ns << " \"" << seen.data << "\"";
   }
 };
+
+// What was opened, with all its topics selected; null, and a failure, if it was not.
+inline std::unique_ptr<Bag> SelectAll(absl::StatusOr<std::unique_ptr<Bag>> bag) {
+  EXPECT_TRUE(bag.ok()) << bag.status();
+  if (!bag.ok()) return nullptr;
+  std::vector<int> all((*bag)->topics().size());
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_TRUE((*bag)->Select(all).ok());
+  return *std::move(bag);
+}
 
 // From where the bag is to its end.
 inline std::vector<Seen> ReadAll(Bag* bag) {

@@ -20,15 +20,7 @@ using ::testing::IsEmpty;
 
 constexpr uint64_t kStart = 1700000000999999990;  // the seconds change within the bag
 
-std::unique_ptr<Bag> Open(const std::string& bytes) {
-  auto bag = OpenRos1(raw::Save(bytes, ".bag"));
-  EXPECT_TRUE(bag.ok()) << bag.status();
-  if (!bag.ok()) return nullptr;
-  std::vector<int> all;
-  for (size_t i = 0; i < (*bag)->topics().size(); ++i) all.push_back(static_cast<int>(i));
-  EXPECT_TRUE((*bag)->Select(all).ok());
-  return *std::move(bag);
-}
+std::unique_ptr<Bag> Open(const std::string& bytes) { return SelectAll(OpenRos1(raw::Save(bytes, ".bag"))); }
 std::string ErrorOf(const std::string& bytes) {
   const auto bag = OpenRos1(raw::Save(bytes, ".bag"));
   EXPECT_TRUE(absl::IsInvalidArgument(bag.status())) << bag.status();
@@ -36,8 +28,8 @@ std::string ErrorOf(const std::string& bytes) {
 }
 
 // Two chunks whose times overlap.
-raw::Ros1Bag TwoChunks(const std::string& compression) {
-  raw::Ros1Bag bag;
+raw::Ros1Bag TwoChunks(const std::string& compression, size_t begin = 13 + 4096) {
+  raw::Ros1Bag bag(begin);
   bag.Connect(0, "/imu", "sensor_msgs/Imu");
   bag.Connect(7, "/left image", "sensor_msgs/Image");
   bag.AddChunk({{0, kStart, "i0"}, {7, kStart + 20, "p20"}, {0, kStart + 10, "i10"}}, compression);
@@ -78,6 +70,23 @@ TEST(Ros1, BagsThatAreNotClosedAreToo) {
     ASSERT_NE(bag, nullptr);
     ExpectTwoChunks(bag.get());
     EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("not closed")));
+  }
+}
+
+// The header is padded to 4096 bytes without its two lengths (ROS), with them (rosbags), or with the first line too.
+TEST(Ros1, RecordsBeginWhereTheHeaderEnds) {
+  for (const size_t begin : {13 + 4 + 4096 + 4, 13 + 4096, 4096}) {
+    SCOPED_TRACE(begin);
+    std::string bytes = TwoChunks("none", begin).Closed();
+    const auto bag = Open(bytes);
+    ASSERT_NE(bag, nullptr);
+    ExpectTwoChunks(bag.get());
+    EXPECT_THAT(bag->notes(), IsEmpty());
+    bytes[bytes.find("op=\x03") + 3] = '\x7f';
+    const auto damaged = Open(bytes);
+    ASSERT_NE(damaged, nullptr);
+    ExpectTwoChunks(damaged.get());
+    EXPECT_THAT(damaged->notes(), Contains("the bag's header is damaged"));
   }
 }
 

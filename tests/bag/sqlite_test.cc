@@ -17,21 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-std::unique_ptr<Bag> Open(const std::string& path) {
-  auto bag = OpenSqlite(path);
-  EXPECT_TRUE(bag.ok()) << bag.status();
-  if (!bag.ok()) return nullptr;
-  std::vector<int> all;
-  for (size_t i = 0; i < (*bag)->topics().size(); ++i) all.push_back(static_cast<int>(i));
-  EXPECT_TRUE((*bag)->Select(all).ok());
-  return *std::move(bag);
-}
+std::unique_ptr<Bag> Open(const std::string& path) { return SelectAll(OpenSqlite(path)); }
 std::string ErrorOf(const std::string& path) {
   const auto bag = OpenSqlite(path);
   EXPECT_TRUE(absl::IsInvalidArgument(bag.status())) << bag.status();

@@ -276,6 +276,7 @@ TEST_F(DataSetTest, OfKittiOdometryGoesByFrames) {
   EXPECT_TRUE(Find(folder).truth_of_first);
   Remove(folder + "calib.txt");
   EXPECT_THAT(Find(folder).no_calibration, HasSubstr("calib.txt: is not there"));
+  EXPECT_TRUE(Find(folder).truth_of_first);  // of whatever calibration is given
   Write(folder + "image_2/left.png", "");
   EXPECT_THAT(Error(folder), HasSubstr("left.png: the name is not the number of a frame"));
 }

@@ -40,7 +40,7 @@ TEST(Definition, TypeHashesAsRosHasThem) {
   std::map<std::string, std::string> computed;
   ForEveryMessage([&](const auto& message) {
     using T = std::decay_t<decltype(message)>;
-    if (known.count(TypeName<T>()) != 0) computed[TypeName<T>()] = TypeHash<T>().substr(7);
+    if (known.count(T::kName) != 0) computed[T::kName] = TypeHash<T>().substr(7);
     EXPECT_EQ(TypeHash<T>().substr(0, 7), "RIHS01_");
   });
   EXPECT_EQ(computed, known);

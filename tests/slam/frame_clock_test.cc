@@ -139,19 +139,18 @@ TEST(FrameClock, RefusesEqualStampsAlone) {
   EXPECT_TRUE(clock.Validate(8).ok());
 }
 
-// A camera that pauses for 20 steps: what other sensors tell of the time decides whether it did, or its clock was set.
+// A camera that pauses for 20 steps: whether another sensor tells of the time decides if it did, or its clock was set.
 TEST(FrameClock, APauseThatAnotherSensorTellsOfIsInLine) {
   const int64_t after = 9 * kStep + 20 * kStep;
-  for (const int64_t known : {std::numeric_limits<int64_t>::min(), after - kStep, after, after + kHour}) {
+  for (const bool is_known : {false, true}) {
     FrameClock clock;
     std::vector<Warning> warnings;
-    for (int i = 0; i < 10; ++i) clock.Next(i * kStep, &warnings, i * kStep);
+    for (int i = 0; i < 10; ++i) clock.Next(i * kStep, &warnings, is_known);
     ASSERT_THAT(warnings, IsEmpty());
-    const bool is_known = known >= after;
-    EXPECT_EQ(clock.Next(after, &warnings, known), is_known ? after : 10 * kStep) << known;
-    EXPECT_EQ(warnings.size(), is_known ? 0u : 1u) << known;
-    // The usual step is that of before.
+    EXPECT_EQ(clock.Next(after, &warnings, is_known), is_known ? after : 10 * kStep);
+    EXPECT_EQ(warnings.size(), is_known ? 0u : 1u);
     if (!is_known) continue;
+    // The usual step is that of before.
     EXPECT_EQ(clock.Next(after + 7 * kStep, &warnings), after + 7 * kStep);
   }
 }

@@ -48,6 +48,18 @@ void Remove(int64_t from_ns, int64_t to_ns, std::vector<ImuReading>* readings) {
   readings->erase(std::remove_if(readings->begin(), readings->end(), is_inside), readings->end());
 }
 
+TEST(ImuBufferTest, AReadingFarAheadCoversNothing) {
+  ImuBuffer buffer{ImuModel()};
+  ImuReadings readings = Regular(0, 500 * kMs);
+  readings.gyroscope.push_back({5000 * kMs, Turn(0)});
+  readings.accelerometer.push_back({5000 * kMs, Push(0)});
+  buffer.Add(readings);
+  EXPECT_TRUE(buffer.Covers(100 * kMs, 500 * kMs));
+  EXPECT_FALSE(buffer.Covers(100 * kMs, 700 * kMs));
+  EXPECT_FALSE(buffer.Covers(100 * kMs, 5000 * kMs));
+  EXPECT_FALSE(buffer.Covers(500 * kMs, 500 * kMs));
+}
+
 TEST(ImuBufferTest, SamplesAreInterpolatedAtBothEndsAndAtReadingsOfTheGyroscope) {
   ImuModel model;
   model.imu_time_minus_camera_time_ns = 300 * kMs;

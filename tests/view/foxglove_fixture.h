@@ -2,26 +2,24 @@
 #ifndef GLINT_TESTS_VIEW_FOXGLOVE_FIXTURE_H_
 #define GLINT_TESTS_VIEW_FOXGLOVE_FIXTURE_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/view/foxglove/session.h"
-#include "client/view/view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/view/http_client.h"
+#include "tests/view/view_fixture.h"
 #include "tests/view/wire_fields.h"
 
 namespace glint::view {
 
 inline constexpr char kNewProtocol[] = "Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n";
 
-class FoxgloveTest : public ::testing::Test {
+class FoxgloveTest : public ViewFixture {
  protected:
   void SetUp() override { Start({}, kPatience); }
 
@@ -30,11 +28,9 @@ class FoxgloveTest : public ::testing::Test {
     state.title = "street";
     view_.reset();
     view_ = View::Start({"127.0.0.1:0", "127.0.0.1:0", origins}, state, patience).value();
-    const std::string url = view_->foxglove_url(), page = view_->url();
-    ASSERT_THAT(url, ::testing::StartsWith("ws://127.0.0.1:"));
-    ASSERT_TRUE(absl::SimpleAtoi(url.substr(15), &port_)) << url;
-    ASSERT_TRUE(absl::SimpleAtoi(page.substr(17, page.size() - 18), &page_port_)) << page;
-    host_ = absl::StrCat("Host: 127.0.0.1:", port_, "\r\n");
+    port_ = PortOf(view_->foxglove_url());
+    page_port_ = PortOf(view_->url());
+    host_ = HostHeader(port_);
   }
 
   // A client that has got what comes first.
@@ -54,26 +50,6 @@ class FoxgloveTest : public ::testing::Test {
     return absl::StrCat(R"({"op":"subscribe","subscriptions":[)", Subscription(id, channel), "]}");
   }
 
-  static void Await(const std::function<bool()>& done) {
-    const absl::Time end = absl::Now() + absl::Seconds(10);
-    bool is_done = done();
-    while (!is_done && absl::Now() < end) {
-      absl::SleepFor(absl::Milliseconds(1));
-      is_done = done();
-    }
-    EXPECT_TRUE(is_done);
-  }
-  void AwaitWanted() const {
-    Await([this] { return view_->wanted(); });
-  }
-
-  static Scene Numbered(int number, size_t bytes = 4) {
-    Scene scene;
-    scene.name = absl::StrCat("frame ", number);
-    scene.picture = [bytes] { return EncodedPicture{std::string(bytes, 'p')}; };
-    return scene;
-  }
-
   // Message data of this subscription: its payload.
   static std::string Payload(const WebSocketClient::Message& message, uint32_t subscription) {
     EXPECT_EQ(message.opcode, 2);
@@ -85,7 +61,6 @@ class FoxgloveTest : public ::testing::Test {
     return message.data.substr(13);
   }
 
-  std::unique_ptr<View> view_;
   int port_ = 0, page_port_ = 0;
   std::string host_;
 };

@@ -88,7 +88,7 @@ TEST_F(FoxgloveTest, AsManyClientsAsThereArePlacesAndPagesBeside) {
   const WebSocketClient::Message message = WebSocketClient(port_, host_ + kNewProtocol).Read();
   EXPECT_EQ(message.opcode, kClose);
   EXPECT_THAT(message.data, AllOf(StartsWith(kTryAgainLater), HasSubstr("already 4 clients")));
-  WebSocketClient page(page_port_, absl::StrCat("Host: 127.0.0.1:", page_port_, "\r\n"));
+  WebSocketClient page(page_port_, HostHeader(page_port_));
   EXPECT_THAT(page.Read().data, HasSubstr("street"));
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -150,27 +151,19 @@ TEST_F(FoxgloveTest, SendsWhatIsSubscribed) {
 
 TEST_F(FoxgloveTest, APictureIsEncodedOnceForAllAndOnlyIfItIsWanted) {
   std::atomic<int> encoded{0};
-  const auto counted = [&] {
-    Scene scene = Numbered(1);
-    scene.picture = [&] {
-      ++encoded;
-      return EncodedPicture{"p"};
-    };
-    return scene;
-  };
   const auto first = Connect(), second = Connect();
   first->SendText(Subscribe(1, kStagesChannel));
   AwaitWanted();
-  view_->Show(counted());
+  view_->Show(Counted(&encoded));
   EXPECT_THAT(Payload(first->Read(), 1), HasSubstr("frame 1"));
   EXPECT_EQ(encoded, 0);
-  WebSocketClient page(page_port_, absl::StrCat("Host: 127.0.0.1:", page_port_, "\r\n"));
+  WebSocketClient page(page_port_, HostHeader(page_port_));
   EXPECT_THAT(page.Read().data, HasSubstr("street"));
   second->SendText(Subscribe(2, kImageChannel));
   second->SendText("{}");
   EXPECT_THAT(second->Read().data, HasSubstr("status"));
   AwaitWanted();
-  view_->Show(counted());
+  view_->Show(Counted(&encoded));
   EXPECT_EQ(WireFields(Payload(second->Read(), 2)).Text(2), "p");
   EXPECT_THAT(page.Read().data, HasSubstr("frame 1"));
   EXPECT_NE(Payload(first->Read(), 1), "");
@@ -189,7 +182,7 @@ TEST_F(FoxgloveTest, TheLogHasNotices) {
   view_->Show(Numbered(5));
   log = WireFields(Payload(client->Read(), 3));
   EXPECT_EQ(log.Number(2), 2u);  // INFO
-  EXPECT_EQ(log.Text(3), "frame 5: ");
+  EXPECT_EQ(log.Text(3), "frame 5.: ");
 }
 
 TEST_F(FoxgloveTest, ASlowClientGetsTheNewestFrameAndStopsNobody) {
@@ -198,18 +191,23 @@ TEST_F(FoxgloveTest, ASlowClientGetsTheNewestFrameAndStopsNobody) {
   const auto slow = Connect(4096), quick = Connect();
   for (const auto& client : {slow.get(), quick.get()}) client->SendText(Subscribe(1, kImageChannel));
   slow->SendText(Subscribe(2, kStagesChannel));
+  slow->SendText(Subscribe(3, kMapChannel));
+  Await([this] { return view_->wants_map(); });
   for (int i = 0; i < kFrames; ++i) {
     AwaitWanted();
-    view_->Show(Numbered(i, kHuge));
+    Scene scene = Numbered(i, kHuge);
+    if (i == kFrames / 2) scene.map = std::make_shared<const MapPoints>(MapPoints{{1, 2, 3}});
+    view_->Show(std::move(scene));
     EXPECT_EQ(WireFields(Payload(quick->Read(), 1)).Text(2).size(), kHuge);
   }
   std::vector<std::string> names;
-  while (names.empty() || names.back().find(absl::StrCat("frame ", kFrames - 1, "\"")) == std::string::npos) {
+  while (names.empty() || names.back().find(absl::StrCat("frame ", kFrames - 1, ".")) == std::string::npos) {
     const WebSocketClient::Message message = slow->Read();
     ASSERT_EQ(message.opcode, kBinary);
     if (LittleEndian(message.data, 1, 4) == 2) names.push_back(Payload(message, 2));
   }
   EXPECT_LT(names.size(), 5u);
+  EXPECT_EQ(WireFields(Payload(slow->Read(), 3)).Text(6).size(), 12u);  // of a frame that was skipped
 }
 
 TEST_F(FoxgloveTest, TellsClientsThatItEnds) {

@@ -34,7 +34,7 @@ void SendAll(int fd, const std::string& bytes) {
 
 }  // namespace
 
-std::string Request(int port, const std::string& text) {
+std::string SendRequest(int port, const std::string& text) {
   const int fd = Connect(port, 0);
   SendAll(fd, text);
   std::string answer;
@@ -50,7 +50,7 @@ std::string Request(int port, const std::string& text) {
 }
 
 std::string Get(int port, const std::string& path, const std::string& host) {
-  return Request(port, absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: ", host, "\r\nConnection: close\r\n\r\n"));
+  return SendRequest(port, absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: ", host, "\r\nConnection: close\r\n\r\n"));
 }
 
 SilentClient::SilentClient(int port) : socket_(Connect(port, 0)) {}

@@ -10,7 +10,7 @@
 namespace glint::view {
 
 // The whole answer, head and body, to a request at 127.0.0.1:`port`.
-std::string Request(int port, const std::string& text);
+std::string SendRequest(int port, const std::string& text);
 // The answer to a GET with this Host header.
 std::string Get(int port, const std::string& path, const std::string& host);
 

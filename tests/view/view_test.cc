@@ -1,19 +1,16 @@
 // The page's server against a plain client: who is answered, what is sent, and that nobody slows the frames.
-#include "client/view/view.h"
-
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/view/base/connection.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/view/http_client.h"
+#include "tests/view/view_fixture.h"
 
 namespace glint::view {
 namespace {
@@ -26,18 +23,18 @@ using ::testing::StartsWith;
 constexpr int kText = 1, kBinary = 2, kClose = 8;
 constexpr char kPolicy[] = "\x03\xf0", kTryAgainLater[] = "\x03\xf5", kGoingAway[] = "\x03\xe9";
 
-class ViewTest : public ::testing::Test {
+class ViewTest : public ViewFixture {
  protected:
-  void SetUp() override {
+  void SetUp() override { Start(kPatience); }
+
+  void Start(absl::Duration patience) {
     State state;
     state.title = "street";
     state.threshold = 20;
     state.max_features = 500;
-    view_ = View::Start({"127.0.0.1:0", "", {}}, state).value();
-    const std::string url = view_->url();
-    ASSERT_TRUE(absl::SimpleAtoi(url.substr(17, url.size() - 18), &port_)) << url;
-    ASSERT_GT(port_, 0);
-    host_ = absl::StrCat("Host: 127.0.0.1:", port_, "\r\n");
+    view_ = View::Start({"127.0.0.1:0", "", {}}, state, patience).value();
+    port_ = PortOf(view_->url());
+    host_ = HostHeader(port_);
   }
 
   std::unique_ptr<WebSocketClient> Connect(int receive_buffer = 0) const {
@@ -49,24 +46,6 @@ class ViewTest : public ::testing::Test {
     return client;
   }
 
-  void Await(const std::function<bool()>& done) const {
-    const absl::Time end = absl::Now() + absl::Seconds(10);
-    bool is_done = done();
-    while (!is_done && absl::Now() < end) {
-      absl::SleepFor(absl::Milliseconds(1));
-      is_done = done();
-    }
-    EXPECT_TRUE(is_done);
-  }
-
-  static Scene Numbered(int number, size_t bytes = 4) {
-    Scene scene;
-    scene.name = absl::StrCat("frame ", number, ".");
-    scene.picture = [bytes] { return EncodedPicture{std::string(bytes, 'p')}; };
-    return scene;
-  }
-
-  std::unique_ptr<View> view_;
   int port_ = 0;
   std::string host_;
 };
@@ -80,14 +59,14 @@ TEST_F(ViewTest, ServesThePageAndNothingFromElsewhere) {
   EXPECT_THAT(Get(port_, "/frames", "localhost"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(Get(port_, "/../etc/passwd", "localhost"), Not(StartsWith("HTTP/1.1 200")));
   EXPECT_THAT(Get(port_, "/other", "localhost"), StartsWith("HTTP/1.1 404"));
-  EXPECT_THAT(Request(port_, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
+  EXPECT_THAT(SendRequest(port_, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
               StartsWith("HTTP/1.1 405"));
 }
 
 TEST_F(ViewTest, AnswersNothingToWhatIsNoRequest) {
   for (const std::string& text : {std::string("\r\n\r\n"), "GET /\r\n\r\n" + std::string(), std::string(9000, 'x'),
                                   "GET / HTTP/1.1\r\n" + host_ + host_ + "\r\n"}) {
-    EXPECT_EQ(Request(port_, text), "") << text.substr(0, 40);
+    EXPECT_EQ(SendRequest(port_, text), "") << text.substr(0, 40);
   }
 }
 
@@ -110,13 +89,13 @@ TEST_F(ViewTest, RefusesPagesOfOtherSites) {
 TEST_F(ViewTest, SendsTheNewestFrameOnceTheLastOneIsDrawn) {
   EXPECT_FALSE(view_->wanted());
   const auto client = Connect();
-  Await([&] { return view_->wanted(); });
+  AwaitWanted();
   view_->Show(Numbered(0));
   EXPECT_THAT(client->Read().data, AllOf(HasSubstr("frame 0."), HasSubstr("pppp")));
   for (int i = 1; i <= 100; ++i) view_->Show(Numbered(i));
   EXPECT_FALSE(view_->wanted());
   client->SendText("ready");
-  Await([&] { return view_->wanted(); });
+  AwaitWanted();
   view_->Show(Numbered(101));
   const WebSocketClient::Message message = client->Read();
   EXPECT_EQ(message.opcode, kBinary);
@@ -125,19 +104,11 @@ TEST_F(ViewTest, SendsTheNewestFrameOnceTheLastOneIsDrawn) {
 
 TEST_F(ViewTest, APictureIsEncodedOnceAndOnlyIfItIsSent) {
   std::atomic<int> encoded{0};
-  const auto counted = [&] {
-    Scene scene = Numbered(1);
-    scene.picture = [&] {
-      ++encoded;
-      return EncodedPicture{"p"};
-    };
-    return scene;
-  };
-  view_->Show(counted());
+  view_->Show(Counted(&encoded));
   const auto first = Connect(), second = Connect();
-  Await([&] { return view_->wanted(); });
+  AwaitWanted();
   EXPECT_EQ(encoded, 0);
-  view_->Show(counted());
+  view_->Show(Counted(&encoded));
   EXPECT_EQ(first->Read().opcode, kBinary);
   EXPECT_EQ(second->Read().opcode, kBinary);
   EXPECT_EQ(encoded, 1);
@@ -146,7 +117,7 @@ TEST_F(ViewTest, APictureIsEncodedOnceAndOnlyIfItIsSent) {
 TEST_F(ViewTest, ABrowserThatReadsNothingStopsNobody) {
   constexpr size_t kHuge = 16 << 20;  // more than the sockets hold
   const auto slow = Connect(4096), quick = Connect();
-  Await([&] { return view_->wanted(); });
+  AwaitWanted();
   for (int i = 0; i < 20; ++i) {
     view_->Show(Numbered(i, kHuge));
     const WebSocketClient::Message message = quick->Read();
@@ -154,7 +125,7 @@ TEST_F(ViewTest, ABrowserThatReadsNothingStopsNobody) {
     ASSERT_GT(message.data.size(), kHuge);
     EXPECT_THAT(message.data.substr(0, 200), HasSubstr(absl::StrCat("frame ", i, ".")));
     quick->SendText("ready");
-    Await([&] { return view_->wanted(); });
+    AwaitWanted();
   }
 }
 
@@ -177,26 +148,22 @@ TEST_F(ViewTest, SilentConnectionsKeepNobodyOut) {
   const std::vector<std::unique_ptr<SilentClient>> silent = SilentClient::Many(port_, 40);
   EXPECT_THAT(Get(port_, "/", "127.0.0.1"), StartsWith("HTTP/1.1 200"));
   const auto browser = Connect();
-  Await([&] { return view_->wanted(); });
+  AwaitWanted();
   view_->Show(Numbered(1));
   EXPECT_EQ(browser->Read().opcode, kBinary);
 }
 
 // They have a frame each and do not say that they have drawn it.
 TEST_F(ViewTest, SilentBrowsersMakeWay) {
-  State state;
-  state.title = "street";
-  view_ = View::Start({"127.0.0.1:0", "", {}}, state, absl::Milliseconds(100)).value();
-  ASSERT_TRUE(absl::SimpleAtoi(view_->url().substr(17, view_->url().size() - 18), &port_));
-  host_ = absl::StrCat("Host: 127.0.0.1:", port_, "\r\n");
+  Start(absl::Milliseconds(100));
   std::vector<std::unique_ptr<WebSocketClient>> silent;
   for (int i = 0; i < kMaxBrowsers; ++i) silent.push_back(Connect());
-  Await([&] { return view_->wanted(); });
+  AwaitWanted();
   view_->Show(Numbered(1));
   for (const auto& client : silent) EXPECT_EQ(client->Read().opcode, kBinary);
   absl::SleepFor(absl::Milliseconds(200));
   for (const int i : {0, 2, 3}) silent[static_cast<size_t>(i)]->SendText("ready");
-  Await([&] { return view_->wanted(); });
+  AwaitWanted();
   view_->Show(Numbered(2));
   for (const int i : {0, 2, 3}) EXPECT_EQ(silent[static_cast<size_t>(i)]->Read().opcode, kBinary);
   const auto further = Connect();
@@ -207,7 +174,7 @@ TEST_F(ViewTest, SilentBrowsersMakeWay) {
 
 TEST_F(ViewTest, HasTheLastFrameForWhoComesLater) {
   const auto first = Connect();
-  Await([&] { return view_->wanted(); });
+  AwaitWanted();
   view_->Show(Numbered(7));
   EXPECT_EQ(first->Read().opcode, kBinary);
   const auto second = Connect();

@@ -62,12 +62,6 @@ uint64_t BytesOf(const std::string& path) {
   return bytes;
 }
 
-// 0: unknown.
-double RateOf(const bag::Topic& topic) {
-  if (topic.messages < 2 || topic.last_ns <= topic.first_ns) return 0;
-  return static_cast<double>(topic.messages - 1) * 1e9 / static_cast<double>(topic.last_ns - topic.first_ns);
-}
-
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 std::string Table(const Recording& r) {

@@ -34,10 +34,6 @@ bool IsIn(int topic, const std::vector<std::pair<int, int>>& pairs) {
   return std::any_of(pairs.begin(), pairs.end(), [&](const auto& p) { return p.first == topic || p.second == topic; });
 }
 
-bool HaveOneShape(const TopicFacts& a, const TopicFacts& b) {
-  return a.image.width == b.image.width && a.image.height == b.image.height;
-}
-
 void FindPairs(const BagFile& bag, const std::vector<TopicFacts>& facts, Uses* uses) {
   for (const auto& [left_word, right_word] : kSides) {
     for (int left : uses->cameras) {
@@ -45,7 +41,7 @@ void FindPairs(const BagFile& bag, const std::vector<TopicFacts>& facts, Uses* u
       for (int right : uses->cameras) {
         if (left == right || bag.topic(right).name != name || IsIn(left, uses->pairs) || IsIn(right, uses->pairs))
           continue;
-        if (!HaveOneShape(Of(facts, left), Of(facts, right))) continue;
+        if (!(Of(facts, left).image == Of(facts, right).image)) continue;
         // The projection of the right one has the baseline.
         const int info = InfoOf(bag, *uses, left), other = InfoOf(bag, *uses, right);
         const bool swapped =
@@ -62,8 +58,7 @@ void FindDepths(const BagFile& bag, const std::vector<TopicFacts>& facts, Uses* 
     for (int camera : uses->cameras) {
       const int other = InfoOf(bag, *uses, camera);
       if (info < 0 || other < 0 || IsIn(depth, uses->with_depth)) continue;
-      const ros::CameraInfo &a = *Of(facts, info).info, &b = *Of(facts, other).info;
-      if (a.width == b.width && a.height == b.height && a.k == b.k) uses->with_depth.emplace_back(camera, depth);
+      if (HaveOnePixelGrid(*Of(facts, info).info, *Of(facts, other).info)) uses->with_depth.emplace_back(camera, depth);
     }
   }
 }

@@ -152,7 +152,6 @@ int RunLocalize(const std::vector<std::string>& arguments) {
     return UsageError(kName, "option '--depth': needs LEFT and DEPTH");
   auto source = set.has_value() ? absl::StatusOr<PairSource>(OpenDataSet(*set, SendFormat::kGray))
                                 : PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
-  const bool side_by_side = !set.has_value() && command.names().size() == 1;
   if (!source.ok()) return SourceError(kName, source.status());
   const auto image = ShapeOf(&*source);
   if (!image.ok()) return SourceError(kName, image.status());
@@ -218,7 +217,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
       if (answer.frame_id == kMapId) return (*report)->TakeMap(map.Take(answer));
       const PicturePair pair = waiting.Pop();
       const double seconds = absl::ToDoubleSeconds(localize_flags.TimeOf(pair));
-      run.Take([&] { return (*report)->Add(pair, seconds, side_by_side, answer); });
+      run.Take([&] { return (*report)->Add(pair, seconds, answer); });
     });
   });
   if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);

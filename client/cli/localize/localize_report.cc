@@ -82,8 +82,7 @@ absl::Status LocalizeReport::AddImuPoses(const std::vector<client::ImuPose>& pos
   return status;
 }
 
-absl::Status LocalizeReport::Add(const PicturePair& pair, double seconds, bool side_by_side,
-                                 const client::LocalizeAnswer& answer) {
+absl::Status LocalizeReport::Add(const PicturePair& pair, double seconds, const client::LocalizeAnswer& answer) {
   const std::string& name = pair.first->name;
   const bool located = answer.status.ok() && client::IsLocated(answer.location.status);
   path_.push_back({seconds, answer.location.pose, pair.number, located, answer.location.map_id,
@@ -119,7 +118,7 @@ absl::Status LocalizeReport::Add(const PicturePair& pair, double seconds, bool s
   drawing_.Add(answer.location);
   cv::Mat canvas = pair.first->Canvas();
   if (canvas.empty()) return absl::OkStatus();
-  if (side_by_side) canvas = canvas.colRange(0, canvas.cols / 2);
+  if (pair.second == nullptr) canvas = canvas.colRange(0, canvas.cols / 2);
   return report_->Draw(name, drawing_.Draw(canvas));
 }
 

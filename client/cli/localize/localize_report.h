@@ -33,7 +33,7 @@ class LocalizeReport {
   static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, const Trajectory& truth,
                                                               double rate, LiveView* live);
 
-  absl::Status Add(const PicturePair& pair, double seconds, bool side_by_side, const client::LocalizeAnswer& answer);
+  absl::Status Add(const PicturePair& pair, double seconds, const client::LocalizeAnswer& answer);
   // Of a message with readings.
   absl::Status AddImuPoses(const std::vector<client::ImuPose>& poses);
   // Points that the live view has from now on; null: as before.

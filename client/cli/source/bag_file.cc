@@ -8,9 +8,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "client/cli/source/picture_files.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 #include "ros/camera_info.h"
@@ -20,7 +20,6 @@ namespace glint::cli {
 namespace {
 
 constexpr size_t kTopicsSaid = 20;
-constexpr double kLargestReading = 1e6;  // that a server takes
 
 bool IsCameraTopic(const bag::Topic& topic) { return IsCamera(KindOf(topic)) && !IsCompressedDepth(topic); }
 bool IsImuTopic(const bag::Topic& topic) { return KindOf(topic) == TopicKind::kImu; }
@@ -63,6 +62,15 @@ bool HasValue(const ros::Vector3& value, const std::array<double, 9>& covariance
   return covariance[0] != -1 && (value.x != 0 || value.y != 0 || value.z != 0);
 }
 
+bool HaveOnePixelGrid(const ros::CameraInfo& a, const ros::CameraInfo& b) {
+  return a.width == b.width && a.height == b.height && a.k == b.k;
+}
+
+double RateOf(const bag::Topic& topic) {
+  if (topic.messages < 2 || topic.last_ns <= topic.first_ns) return 0;
+  return static_cast<double>(topic.messages - 1) * 1e9 / static_cast<double>(topic.last_ns - topic.first_ns);
+}
+
 std::string StampText(int64_t ns) {
   const int64_t rest = (ns % 1'000'000'000 + 1'000'000'000) % 1'000'000'000;
   return absl::StrFormat("%d.%09d", (ns - rest) / 1'000'000'000, rest);
@@ -87,12 +95,8 @@ absl::StatusOr<int> BagFile::Find(absl::string_view name, bool (*wanted)(const b
     if (is_wanted && (topic.name == name || name.empty())) found = static_cast<int>(i);
   }
   if (found >= 0 && (!name.empty() || names.size() == 1)) return found;
-  const size_t said = std::min(names.size(), kTopicsSaid);
-  const std::string there =
-      names.empty() ? absl::StrCat("; the recording has no topic of ", what)
-                    : absl::StrCat("; topics of ", what, ": ",
-                                   absl::StrJoin(names.begin(), names.begin() + static_cast<ptrdiff_t>(said), ", "),
-                                   names.size() > said ? absl::StrCat(" and ", names.size() - said, " more") : "");
+  const std::string there = names.empty() ? absl::StrCat("; the recording has no topic of ", what)
+                                          : absl::StrCat("; topics of ", what, ": ", SomeOf(names, kTopicsSaid));
   if (name.empty()) return absl::NotFoundError(absl::StrCat(path_, ": name one topic", there));
   if (same_name < 0) return absl::NotFoundError(absl::StrCat(path_, ": no topic '", name, "'", there));
   const bag::Topic& topic = this->topic(same_name);
@@ -212,9 +216,7 @@ absl::StatusOr<std::vector<calibration::NamedText>> BagFile::Calibrations(absl::
 absl::Status BagFile::CheckRegistered(const std::string& camera, const std::string& depth) {
   const auto of_camera = CameraInfoOf(camera), of_depth = CameraInfoOf(depth);
   if (!of_camera.ok() || !of_depth.ok()) return absl::OkStatus();
-  if (of_camera->width == of_depth->width && of_camera->height == of_depth->height && of_camera->k == of_depth->k) {
-    return absl::OkStatus();
-  }
+  if (HaveOnePixelGrid(*of_camera, *of_depth)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       path_, ": the pixels of ", depth, " are not those of ", camera, ", as ", CameraInfoTopic(depth), " and ",
       CameraInfoTopic(camera), " say: name a topic of registered depths, or --calibration with --depth-camera"));

@@ -38,6 +38,12 @@ std::string CameraInfoTopic(absl::string_view topic);
 // Whether an inertial sensor has this value: without, its covariance begins with -1, or it is 0.
 bool HasValue(const ros::Vector3& value, const std::array<double, 9>& covariance);
 
+// Whether images of both have the same pixels, as those of a camera and of depths registered to it.
+bool HaveOnePixelGrid(const ros::CameraInfo& a, const ros::CameraInfo& b);
+
+// Messages a second, as recorded; 0: unknown.
+double RateOf(const bag::Topic& topic);
+
 // A message of a topic whose kind is that of `Message`. INVALID_ARGUMENT says what is wrong with the bytes.
 template <typename Message>
 absl::Status ReadMessage(const bag::Topic& topic, absl::Span<const uint8_t> bytes, Message* message) {

@@ -53,8 +53,7 @@ class BagSource : public Source {
 
   int64_t count() const override { return topic_.messages; }
   double rate() const override {
-    const double rate =
-        static_cast<double>(topic_.messages - 1) * 1e9 / static_cast<double>(topic_.last_ns - topic_.first_ns);
+    const double rate = RateOf(topic_);
     return rate >= 1 && rate <= 1000 ? rate : kDefaultRate;
   }
   TimeZero time_zero() const override { return TimeZero::kEpoch; }
@@ -66,31 +65,23 @@ class BagSource : public Source {
     const bool is_depth = bag_->IsDepth(topic_.name);
     GLINT_RETURN_IF_ERROR(ros::PixelsOf(image_, is_depth ? ros::ImageUse::kDepth : ros::ImageUse::kPicture, &pixels_));
     if (is_depth) bag_->SetMetric(image_.encoding == "32FC1");
-    const bool is_colour = format_ == SendFormat::kColor;
-    // In the message's memory; only read.
-    const auto all = [&](int type) {
-      return cv::Mat(pixels_.shape.height, pixels_.shape.width, type, const_cast<uint8_t*>(pixels_.data),
-                     pixels_.stride);
-    };
     switch (pixels_.format) {
       case PixelFormat::kGray8:
-        all(CV_8U).copyTo(picture->pixels);
-        return absl::OkStatus();
       case PixelFormat::kGray16:
-        CopyRows(picture);
-        picture->pixels = cv::Mat(pixels_.shape.height, pixels_.shape.width, CV_16U, picture->file.data()).clone();
-        picture->file.clear();
+        picture->pixels.create(pixels_.shape.height, pixels_.shape.width,
+                               pixels_.format == PixelFormat::kGray8 ? CV_8U : CV_16U);
+        CopyRows(picture->pixels.data);
         return absl::OkStatus();
       case PixelFormat::kBgr8:
-        return TakeColour(all(CV_8UC3), is_colour, cv::COLOR_BGR2GRAY, picture);
+        return TakeColour(CV_8UC3, cv::COLOR_BGR2GRAY, picture);
       case PixelFormat::kRgb8:
-        return TakeColour(all(CV_8UC3), is_colour, cv::COLOR_RGB2GRAY, picture);
+        return TakeColour(CV_8UC3, cv::COLOR_RGB2GRAY, picture);
       case PixelFormat::kBgra8:
-        return TakeColour(all(CV_8UC4), is_colour, cv::COLOR_BGRA2GRAY, picture);
+        return TakeColour(CV_8UC4, cv::COLOR_BGRA2GRAY, picture);
       case PixelFormat::kRgba8:
-        return TakeColour(all(CV_8UC4), is_colour, cv::COLOR_RGBA2GRAY, picture);
+        return TakeColour(CV_8UC4, cv::COLOR_RGBA2GRAY, picture);
       case PixelFormat::kYuyv:
-        return TakeColour(all(CV_8UC2), is_colour, cv::COLOR_YUV2GRAY_YUY2, picture);
+        return TakeColour(CV_8UC2, cv::COLOR_YUV2GRAY_YUY2, picture);
       case PixelFormat::kBayerRggb8:
         if (format_ == SendFormat::kJpeg) return absl::InvalidArgumentError("--send jpeg is not for bayer_rggb8");
         return TakeRaw(picture);
@@ -107,21 +98,25 @@ class BagSource : public Source {
     return CheckOnePicture(picture->name, picture->file);
   }
 
-  absl::Status TakeColour(const cv::Mat& colour, bool as_it_is, int to_gray, Picture* picture) {
-    if (as_it_is) return TakeRaw(picture);
+  // As they are if colour is sent, else as grey.
+  absl::Status TakeColour(int type, int to_gray, Picture* picture) {
+    if (format_ == SendFormat::kColor) return TakeRaw(picture);
+    // In the message's memory; only read.
+    const cv::Mat colour(pixels_.shape.height, pixels_.shape.width, type, const_cast<uint8_t*>(pixels_.data),
+                         pixels_.stride);
     cv::cvtColor(colour, picture->pixels, to_gray);
     return absl::OkStatus();
   }
   absl::Status TakeRaw(Picture* picture) {
     picture->raw = RawLayout{pixels_.format, pixels_.shape};
-    CopyRows(picture);
+    picture->file.resize(pixels_.row_bytes * static_cast<size_t>(pixels_.shape.height));
+    CopyRows(reinterpret_cast<uint8_t*>(picture->file.data()));
     return absl::OkStatus();
   }
-  // Into the picture's file, without gaps.
-  void CopyRows(Picture* picture) {
-    picture->file.resize(pixels_.row_bytes * static_cast<size_t>(pixels_.shape.height));
+  // Without gaps.
+  void CopyRows(uint8_t* to) const {
     for (size_t y = 0; y < static_cast<size_t>(pixels_.shape.height); ++y) {
-      std::memcpy(picture->file.data() + y * pixels_.row_bytes, pixels_.data + y * pixels_.stride, pixels_.row_bytes);
+      std::memcpy(to + y * pixels_.row_bytes, pixels_.data + y * pixels_.stride, pixels_.row_bytes);
     }
   }
 

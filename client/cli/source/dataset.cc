@@ -9,37 +9,13 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/source/dataset_layouts.h"
 #include "client/cli/source/dataset_parts.h"
+#include "client/cli/source/source.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
 
 constexpr const DataSetLayout* kLayouts[] = {&kEurocLayout, &kTumRgbdLayout, &kKittiOdometryLayout, &kKittiRawLayout};
-
-// Files with their times.
-class ListedFiles : public Source {
- public:
-  ListedFiles(std::vector<std::pair<std::string, std::optional<absl::Duration>>> files, SendFormat format)
-      : files_(std::move(files)), format_(format) {}
-
-  absl::Status Next(Picture* picture) override {
-    if (next_ == files_.size()) return absl::OutOfRangeError("no more files");
-    const auto& [path, time] = files_[next_++];
-    picture->time = time;
-    return ReadPicture(path, format_, picture);
-  }
-  absl::Status Rewind() override {
-    next_ = 0;
-    return absl::OkStatus();
-  }
-  int64_t count() const override { return static_cast<int64_t>(files_.size()); }
-  double rate() const override { return kDefaultRate; }
-
- private:
-  const std::vector<std::pair<std::string, std::optional<absl::Duration>>> files_;
-  const SendFormat format_;
-  size_t next_ = 0;
-};
 
 }  // namespace
 
@@ -80,17 +56,18 @@ std::string TextOf(const DataSet& set, std::optional<double> imu_hz) {
 }
 
 PairSource OpenDataSet(const DataSet& set, SendFormat format) {
-  std::vector<std::pair<std::string, std::optional<absl::Duration>>> left, right;
+  std::vector<std::string> left, right;
+  std::vector<absl::Duration> times;
   std::vector<int64_t> numbers;
-  numbers.reserve(set.pairs.size());
   for (const DataSetPair& pair : set.pairs) {
-    left.emplace_back(pair.left, pair.time);
-    right.emplace_back(pair.right, pair.time);
+    left.push_back(pair.left);
+    right.push_back(pair.right);
+    if (pair.time.has_value()) times.push_back(*pair.time);
     numbers.push_back(pair.number);
   }
   std::vector<std::unique_ptr<Source>> sources;
-  sources.push_back(std::make_unique<ListedFiles>(std::move(left), format));
-  sources.push_back(std::make_unique<ListedFiles>(std::move(right), format));
+  sources.push_back(OpenFiles(std::move(left), times, format));
+  sources.push_back(OpenFiles(std::move(right), times, format));
   return PairSource::Of(std::move(sources), std::move(numbers));
 }
 

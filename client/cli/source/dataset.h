@@ -17,7 +17,7 @@ namespace glint::cli {
 
 struct DataSetPair {
   std::string left, right;             // files; of a set with depths `right` has them
-  std::optional<absl::Duration> time;  // of the set's clock; nothing: it has none
+  std::optional<absl::Duration> time;  // of the set's clock, of all pairs or of none
   int64_t number = 0;                  // the frame's in the set, as lines of KITTI's truth count; else the pair's
 };
 

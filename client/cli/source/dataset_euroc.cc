@@ -7,8 +7,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "calibration/calibration.h"
+#include "client/cli/source/calibration.h"
 #include "client/cli/source/dataset_layouts.h"
 #include "client/cli/source/dataset_parts.h"
+#include "client/cli/source/picture_files.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
@@ -37,30 +41,29 @@ std::string SignOfEuroc(const std::string& folder) {
   return "";
 }
 
-// As far as two pictures of a pair may be apart: half of the usual time between pictures, and not more than is usual.
 int64_t ToleranceOf(const std::vector<TimedFile>& files) {
-  int64_t tolerance = 20'000'000;
-  std::vector<int64_t> steps;
-  for (size_t i = 1; i < files.size(); ++i) steps.push_back(files[i].time_ns - files[i - 1].time_ns);
-  if (steps.empty()) return tolerance;
-  const auto middle = steps.begin() + static_cast<ptrdiff_t>(steps.size() / 2);
-  std::nth_element(steps.begin(), middle, steps.end());
-  return std::min(tolerance, *middle / 2);
+  std::vector<absl::Duration> times;
+  for (const TimedFile& file : files) times.push_back(absl::Nanoseconds(file.time_ns));
+  return absl::ToInt64Nanoseconds(cli::ToleranceOf(times));
 }
 
-// Returns whether the calibration knows where the inertial sensor is.
+// Returns whether the calibration may say where the inertial sensor is. What is wrong with it is said when it is read
+// for images of known size.
 bool FindCalibration(const std::string& base, const std::string& dso, DataSet* set) {
   const std::string chain = Inside(dso, "camchain.yaml"), imu = Inside(dso, "imu_config.yaml");
   if (!dso.empty() && IsFile(chain)) {
-    return SetCalibration(IsFile(imu) ? absl::StrCat(chain, ",", imu) : chain, "dso/camchain.yaml", "cam0,cam1", set);
+    set->calibration = {IsFile(imu) ? absl::StrCat(chain, ",", imu) : chain, "dso/camchain.yaml"};
+  } else {
+    for (const char* camera : kCameras) {
+      if (IsFile(Inside(Inside(base, camera), "sensor.yaml"))) continue;
+      set->no_calibration = absl::StrCat(base, ": has no ", camera, "/sensor.yaml",
+                                         set->layout == "TUM-VI" ? ", nor dso/camchain.yaml beside it" : "");
+      return true;
+    }
+    set->calibration = {base, "sensor.yaml"};
   }
-  for (const char* camera : kCameras) {
-    if (IsFile(Inside(Inside(base, camera), "sensor.yaml"))) continue;
-    set->no_calibration = absl::StrCat(base, ": has no ", camera, "/sensor.yaml",
-                                       set->layout == "TUM-VI" ? ", nor dso/camchain.yaml beside it" : "");
-    return false;
-  }
-  return SetCalibration(base, "sensor.yaml", "cam0,cam1", set);
+  const auto read = calibration::ReadCalibration(PathsIn(set->calibration.path), {{}, set->cameras});
+  return !read.ok() || read->rig.imu.has_value();
 }
 
 absl::StatusOr<DataSet> ReadEuroc(const std::string& folder) {
@@ -68,6 +71,7 @@ absl::StatusOr<DataSet> ReadEuroc(const std::string& folder) {
   DataSet set;
   set.left = kCameras[0];
   set.right = kCameras[1];
+  set.cameras = "cam0,cam1";
   const std::string estimate = "state_groundtruth_estimate0", mocap = "mocap0";
   const bool has_mocap = IsFile(Inside(Inside(base, mocap), "data.csv"));
   set.layout = has_mocap || !dso.empty() ? "TUM-VI" : "EuRoC";
@@ -79,7 +83,7 @@ absl::StatusOr<DataSet> ReadEuroc(const std::string& folder) {
                                                               ListTime::kNanoseconds, &set.notes));
   }
   GLINT_RETURN_IF_ERROR(SetPairs(lists[0], lists[1], std::min(ToleranceOf(lists[0]), ToleranceOf(lists[1])), &set));
-  const bool knows_imu = FindCalibration(base, dso, &set) || set.calibration.path.empty();
+  const bool knows_imu = FindCalibration(base, dso, &set);
   if (IsFile(Inside(imu, "data.csv"))) set.imu = {imu, "imu0"};
   for (const std::string& truth : {estimate, mocap}) {
     const std::string path = Inside(Inside(base, truth), "data.csv");

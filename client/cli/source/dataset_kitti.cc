@@ -44,16 +44,17 @@ std::string SignOfRaw(const std::string& folder) {
   return "";
 }
 
-// The first two eyes that are there, which `set` names then. NOT_FOUND: none are.
+// Sets the cameras to the first two eyes that are there. NOT_FOUND: none are.
 template <size_t kCount>
-absl::StatusOr<Eyes> FindEyes(const std::string& folder, const Eyes (&all)[kCount], DataSet* set) {
+absl::Status SetEyes(const std::string& folder, const Eyes (&all)[kCount], DataSet* set) {
   std::string missing;
   for (const Eyes& eyes : all) {
     const bool left = IsFolder(Inside(folder, eyes.left)), right = IsFolder(Inside(folder, eyes.right));
     if (left && right) {
       set->left = eyes.left;
       set->right = eyes.right;
-      return eyes;
+      set->cameras = eyes.cameras;
+      return absl::OkStatus();
     }
     if (left || right) missing = left ? eyes.right : eyes.left;
   }
@@ -63,7 +64,7 @@ absl::StatusOr<Eyes> FindEyes(const std::string& folder, const Eyes (&all)[kCoun
 absl::StatusOr<DataSet> ReadOdometry(const std::string& folder) {
   DataSet set;
   set.layout = kKittiOdometryLayout.name;
-  GLINT_ASSIGN_OR_RETURN(const Eyes eyes, FindEyes(folder, kOdometry, &set));
+  GLINT_RETURN_IF_ERROR(SetEyes(folder, kOdometry, &set));
   const std::string times_path = Inside(folder, "times.txt"), calib = Inside(folder, "calib.txt");
   std::vector<int64_t> times;
   if (IsFile(times_path)) {
@@ -71,11 +72,11 @@ absl::StatusOr<DataSet> ReadOdometry(const std::string& folder) {
   } else {
     set.notes.push_back(kNoTimes);
   }
-  GLINT_ASSIGN_OR_RETURN(const auto left, ReadFrames(Inside(folder, eyes.left)));
-  GLINT_ASSIGN_OR_RETURN(const auto right, ReadFrames(Inside(folder, eyes.right)));
+  GLINT_ASSIGN_OR_RETURN(const auto left, ReadFrames(Inside(folder, set.left)));
+  GLINT_ASSIGN_OR_RETURN(const auto right, ReadFrames(Inside(folder, set.right)));
   GLINT_RETURN_IF_ERROR(SetFramePairs(left, right, times, times_path, &set));
   if (IsFile(calib)) {
-    SetCalibration(calib, "calib.txt", eyes.cameras, &set);
+    set.calibration = {calib, "calib.txt"};
   } else {
     set.no_calibration = absl::StrCat(calib, ": is not there");
   }
@@ -93,8 +94,8 @@ absl::StatusOr<DataSet> ReadOdometry(const std::string& folder) {
 absl::StatusOr<DataSet> ReadRaw(const std::string& folder) {
   DataSet set;
   set.layout = kKittiRawLayout.name;
-  GLINT_ASSIGN_OR_RETURN(const Eyes eyes, FindEyes(folder, kRaw, &set));
-  const std::string left_path = Inside(folder, eyes.left), times_path = Inside(left_path, "timestamps.txt");
+  GLINT_RETURN_IF_ERROR(SetEyes(folder, kRaw, &set));
+  const std::string left_path = Inside(folder, set.left), times_path = Inside(left_path, "timestamps.txt");
   std::vector<int64_t> times;
   if (IsFile(times_path)) {
     GLINT_ASSIGN_OR_RETURN(const std::string text, ReadText(times_path));
@@ -103,13 +104,12 @@ absl::StatusOr<DataSet> ReadRaw(const std::string& folder) {
     set.notes.push_back(kNoTimes);
   }
   GLINT_ASSIGN_OR_RETURN(const auto left, ReadFrames(Inside(left_path, "data")));
-  GLINT_ASSIGN_OR_RETURN(const auto right, ReadFrames(Inside(Inside(folder, eyes.right), "data")));
+  GLINT_ASSIGN_OR_RETURN(const auto right, ReadFrames(Inside(Inside(folder, set.right), "data")));
   GLINT_RETURN_IF_ERROR(SetFramePairs(left, right, times, times_path, &set));
   const std::string name = "calib_cam_to_cam.txt", above = Inside(ParentOf(folder), name);
   set.no_calibration = absl::StrCat(above, ": is not there: KITTI has it as a file of the day's own");
   for (const std::string& path : {Inside(folder, name), above}) {
-    if (!set.calibration.path.empty() || !IsFile(path)) continue;
-    SetCalibration(path, name, eyes.cameras, &set);
+    if (set.calibration.path.empty() && IsFile(path)) set.calibration = {path, name};
   }
   if (IsFolder(Inside(folder, "oxts"))) set.notes.push_back("oxts (GPS and inertial sensor) is not used");
   return set;

@@ -9,10 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "calibration/calibration.h"
-#include "client/cli/source/calibration.h"
 #include "client/cli/source/picture_files.h"
 #include "client/cli/source/text_file.h"
 #include "features/status_macros.h"
@@ -22,21 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "a, b, c and 7 more"
-std::string Some(const std::vector<std::string>& names) {
-  constexpr size_t kNames = 3;
-  const auto end = names.begin() + static_cast<ptrdiff_t>(std::min(names.size(), kNames));
-  return absl::StrCat(absl::StrJoin(names.begin(), end, ", "),
-                      names.size() > kNames ? absl::StrCat(" and ", names.size() - kNames, " more") : "");
-}
+constexpr size_t kNamesSaid = 3;
 
 void NoteAlone(const std::vector<std::string>& left, const std::vector<std::string>& right, DataSet* set) {
   for (const auto& [name, files] : {std::pair(set->left, &left), std::pair(set->right, &right)}) {
     const std::vector<std::string>& alone = *files;
     if (alone.empty()) continue;
-    set->notes.push_back(absl::StrCat(
-        alone.size(), " of ", name,
-        alone.size() == 1 ? " has no partner and is left out: " : " have no partner and are left out: ", Some(alone)));
+    set->notes.push_back(
+        absl::StrCat(alone.size(), " of ", name,
+                     alone.size() == 1 ? " has no partner and is left out: " : " have no partner and are left out: ",
+                     SomeOf(alone, kNamesSaid)));
   }
 }
 
@@ -99,11 +91,11 @@ absl::StatusOr<std::vector<TimedFile>> ReadFileList(const std::string& list, con
   }
   if (there.empty()) {
     return absl::NotFoundError(absl::StrCat(list, ": lists ", listed, " pictures, and none of them is there",
-                                            missing.empty() ? "" : ": ", Some(missing)));
+                                            missing.empty() ? "" : ": ", SomeOf(missing, kNamesSaid)));
   }
   if (!missing.empty()) {
     notes->push_back(absl::StrCat(missing.size(), " of the ", listed, " pictures that ", list, " lists ",
-                                  missing.size() == 1 ? "is" : "are", " not there: ", Some(missing)));
+                                  missing.size() == 1 ? "is" : "are", " not there: ", SomeOf(missing, kNamesSaid)));
   }
   return there;
 }
@@ -173,13 +165,6 @@ absl::Status SetFramePairs(const std::map<int64_t, std::string>& left, const std
 absl::Status MissingPart(const std::string& folder, const std::string& layout, const std::string& part) {
   return absl::NotFoundError(absl::StrCat(folder, ": looks like ", layout, ", but has no ", part,
                                           "; --calibration PATH LEFT RIGHT, or --depth LEFT DEPTH, names the parts"));
-}
-
-bool SetCalibration(const std::string& path, const std::string& name, const std::string& cameras, DataSet* set) {
-  set->calibration = {path, name};
-  set->cameras = cameras;
-  const auto read = calibration::ReadCalibration(PathsIn(path), {{}, cameras});
-  return !read.ok() || read->rig.imu.has_value();
 }
 
 }  // namespace glint::cli

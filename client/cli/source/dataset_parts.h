@@ -45,11 +45,6 @@ absl::Status SetFramePairs(const std::map<int64_t, std::string>& left, const std
 // Nothing but a folder that looks like the layout, and what it lacks.
 absl::Status MissingPart(const std::string& folder, const std::string& layout, const std::string& part);
 
-// Sets the calibration: `path`, one or two as --calibration takes them, of cameras that are called `cameras`; `name`:
-// for people. Returns whether it may say where an inertial sensor is. What is wrong with it is said when it is read for
-// images of known size.
-bool SetCalibration(const std::string& path, const std::string& name, const std::string& cameras, DataSet* set);
-
 }  // namespace glint::cli
 
 #endif  // GLINT_CLIENT_CLI_SOURCE_DATASET_PARTS_H_

@@ -84,8 +84,6 @@ bool SaysAnotherOrder(absl::string_view line) {
                                IsAngularVelocity(absl::StripAsciiWhitespace(names[4])));
 }
 
-constexpr double kLargest = 1e6;  // reading that a server takes
-
 // Rows of the time and `values` more numbers; without `values`, what follows the time does not matter.
 absl::StatusOr<Table> ReadTable(const std::string& path, std::optional<size_t> values, absl::string_view wanted) {
   GLINT_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
@@ -107,7 +105,7 @@ absl::StatusOr<Table> ReadTable(const std::string& path, std::optional<size_t> v
     bool good = time.has_value() && (!values.has_value() || words.size() == *values + 1);
     for (size_t i = 1; good && values.has_value() && i < words.size(); ++i) {
       row.values.push_back(0);
-      good = absl::SimpleAtod(words[i], &row.values.back()) && std::abs(row.values.back()) <= kLargest;
+      good = absl::SimpleAtod(words[i], &row.values.back()) && std::abs(row.values.back()) <= kLargestReading;
     }
     if (!good) return LineError(path, number, absl::StrCat("'", Echo(line), "' is not ", wanted));
     table.rows.push_back(std::move(row));

@@ -14,6 +14,8 @@
 
 namespace glint::cli {
 
+inline constexpr double kLargestReading = 1e6;  // that a server takes, rad/s and m/s^2
+
 struct ImuRow {
   int64_t time_ns = 0;  // of the file's clock
   std::array<double, 3> value = {};

@@ -186,18 +186,9 @@ size_t Nearest(const std::vector<absl::Duration>& times, absl::Duration time) {
   return at;
 }
 
-// The median time between neighbours.
-absl::Duration StepOf(const std::vector<absl::Duration>& times) {
-  std::vector<absl::Duration> steps;
-  for (size_t i = 1; i < times.size(); ++i) steps.push_back(times[i] - times[i - 1]);
-  if (steps.empty()) return absl::InfiniteDuration();
-  std::nth_element(steps.begin(), steps.begin() + static_cast<ptrdiff_t>(steps.size() / 2), steps.end());
-  return steps[steps.size() / 2];
-}
-
 Partners ByTimes(const std::vector<std::vector<absl::Duration>>& times) {
-  absl::Duration tolerance = kGreatestDifference;
-  for (const auto& source : times) tolerance = std::min(tolerance, StepOf(source) / 2);
+  absl::Duration tolerance = absl::InfiniteDuration();
+  for (const auto& source : times) tolerance = std::min(tolerance, ToleranceOf(source));
   Partners partners(times[0].size());
   for (size_t i = 0; i < times[0].size(); ++i) {
     std::vector<size_t> found;
@@ -304,11 +295,15 @@ std::string OtherFiles(const std::string& name) {
   if (!entries.ok() || entries->others.empty()) return "";
   std::vector<std::string>& others = entries->others;
   std::sort(others.begin(), others.end(), NaturallyBefore);
-  const size_t said = std::min(others.size(), kNames), pictures = entries->pictures.size();
+  const size_t pictures = entries->pictures.size();
   return absl::StrCat(name, ": ", pictures, pictures == 1 ? " picture" : " pictures",
-                      "; what else is there is left out: ",
-                      absl::StrJoin(others.begin(), others.begin() + static_cast<ptrdiff_t>(said), ", "),
-                      others.size() > said ? absl::StrCat(" and ", others.size() - said, " more") : "");
+                      "; what else is there is left out: ", SomeOf(others, kNames));
+}
+
+std::string SomeOf(const std::vector<std::string>& names, size_t most) {
+  const auto end = names.begin() + static_cast<ptrdiff_t>(std::min(names.size(), most));
+  return absl::StrCat(absl::StrJoin(names.begin(), end, ", "),
+                      names.size() > most ? absl::StrCat(" and ", names.size() - most, " more") : "");
 }
 
 std::vector<absl::Duration> TimesOf(const std::vector<std::string>& files) {
@@ -328,6 +323,15 @@ std::vector<absl::Duration> TimesOf(const std::vector<std::string>& files) {
     times.push_back(*time);
   }
   return times;
+}
+
+absl::Duration ToleranceOf(const std::vector<absl::Duration>& times) {
+  std::vector<absl::Duration> steps;
+  for (size_t i = 1; i < times.size(); ++i) steps.push_back(times[i] - times[i - 1]);
+  if (steps.empty()) return kGreatestDifference;
+  const auto middle = steps.begin() + static_cast<ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end());
+  return std::min(kGreatestDifference, *middle / 2);
 }
 
 absl::StatusOr<AlignedFiles> Align(std::vector<std::vector<std::string>> sources) {

@@ -3,6 +3,7 @@
 #ifndef GLINT_CLIENT_CLI_SOURCE_PICTURE_FILES_H_
 #define GLINT_CLIENT_CLI_SOURCE_PICTURE_FILES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,10 +28,17 @@ absl::StatusOr<std::vector<std::string>> PictureFiles(const std::string& name);
 // more there are. Empty: nothing but hidden files, or no folder.
 std::string OtherFiles(const std::string& name);
 
+// "a, b, c and 7 more", of which `most` are said.
+std::string SomeOf(const std::vector<std::string>& names, size_t most);
+
 // The times of capture, if the names of all files, without folder and extension, are such: decimals with a point are
 // seconds; without one, numbers of 13, 16 and 19 digits are milli-, micro- and nanoseconds since 1970. Empty: they are
 // not.
 std::vector<absl::Duration> TimesOf(const std::vector<std::string>& files);
+
+// How far pictures that belong together may be apart in time, as one of their sources says, whose times ascend: 20 ms,
+// and half the usual time between two pictures.
+absl::Duration ToleranceOf(const std::vector<absl::Duration>& times);
 
 // Pictures of several sources that belong together.
 struct AlignedFiles {

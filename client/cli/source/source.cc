@@ -32,8 +32,8 @@ namespace fs = std::filesystem;
 
 class FileSource : public Source {
  public:
-  FileSource(std::vector<std::string> files, SendFormat format)
-      : files_(std::move(files)), times_(TimesOf(files_)), format_(format) {}
+  FileSource(std::vector<std::string> files, std::vector<absl::Duration> times, SendFormat format)
+      : files_(std::move(files)), times_(std::move(times)), format_(format) {}
 
   absl::Status Next(Picture* picture) override {
     if (next_ == files_.size()) return absl::OutOfRangeError("no more files");
@@ -49,7 +49,7 @@ class FileSource : public Source {
 
  private:
   const std::vector<std::string> files_;
-  const std::vector<absl::Duration> times_;  // as their names have them; empty: they have none
+  const std::vector<absl::Duration> times_;  // empty: they have none
   const SendFormat format_;
   size_t next_ = 0;
 };
@@ -147,7 +147,13 @@ absl::Time ClockZero() {
 }
 
 std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, SendFormat format) {
-  return std::make_unique<FileSource>(std::move(files), format);
+  std::vector<absl::Duration> times = TimesOf(files);
+  return OpenFiles(std::move(files), std::move(times), format);
+}
+
+std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, std::vector<absl::Duration> times,
+                                  SendFormat format) {
+  return std::make_unique<FileSource>(std::move(files), std::move(times), format);
 }
 
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format,

@@ -87,6 +87,8 @@ inline constexpr char kSourceHelp[] =
 
 // Those files, in that order. Where their names are times (TimesOf()), pictures have them.
 std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, SendFormat format);
+// `times`: of each file, in place of those of names; empty: pictures have none.
+std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, std::vector<absl::Duration> times, SendFormat format);
 
 // `name` is as kSourceHelp says. NOT_FOUND lists what was tried. The end of a camera and of a live address is an error,
 // UNAVAILABLE, or a loss after which it is opened again (VideoOptions::retry); with that, the end of a named pipe, too.

@@ -171,6 +171,21 @@ std::optional<WebSocketFrame> Connection::ReadFrame(size_t max_bytes) {
   return frame;
 }
 
+std::optional<WebSocketFrame> Connection::ReadMessage(size_t max_bytes) {
+  while (std::optional<WebSocketFrame> frame = ReadFrame(max_bytes)) {
+    if (frame->opcode == kCloseFrame) {
+      WriteFrame(kCloseFrame, frame->data);
+      return std::nullopt;
+    }
+    if (frame->opcode == kPingFrame) {
+      WriteFrame(kPongFrame, frame->data);
+    } else if (frame->opcode != kPongFrame) {
+      return frame;
+    }
+  }
+  return std::nullopt;
+}
+
 bool Connection::WriteAll(absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -194,6 +209,11 @@ bool Connection::WriteFrame(Opcode opcode, absl::string_view data, absl::string_
   for (int i = length_bytes - 1; i >= 0; --i) head += static_cast<char>(bytes >> (8 * i) & 0xff);
   const std::lock_guard<std::mutex> lock(write_);
   return WriteAll(head) && WriteAll(data) && WriteAll(more);
+}
+
+void Connection::WriteClose(uint16_t code, absl::string_view reason) {
+  const std::string data = {static_cast<char>(code >> 8), static_cast<char>(code & 0xff)};
+  WriteFrame(kCloseFrame, data, reason);
 }
 
 }  // namespace glint::view

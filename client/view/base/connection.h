@@ -50,16 +50,20 @@ class Connection {
   bool Upgrade(const HttpRequest& request, absl::string_view protocol);
   // Keeps at most about so many bytes that the peer has not taken, so that what it gets is new.
   void LimitUnsent(int bytes);
-  // Waits as long as it takes. Nothing at the end, and for what no client of a view sends: frames in parts or without a
-  // mask, and data of more than `max_bytes`.
-  std::optional<WebSocketFrame> ReadFrame(size_t max_bytes);
+  // Waits as long as it takes, and answers pings and a closing frame itself. Nothing at the end, and for what no client
+  // of a view sends: frames in parts or without a mask, and data of more than `max_bytes`.
+  std::optional<WebSocketFrame> ReadMessage(size_t max_bytes);
   // One frame of `data` and `more`.
   bool WriteFrame(Opcode opcode, absl::string_view data, absl::string_view more = {});
+  // Closes, with a code of RFC 6455, 7.4.
+  void WriteClose(uint16_t code, absl::string_view reason);
   // Ends all reading and writing, also by other threads.
   void End();
 
  private:
   bool Read(size_t count, std::string* bytes);
+  // Any frame; nothing as ReadMessage().
+  std::optional<WebSocketFrame> ReadFrame(size_t max_bytes);
   bool WriteAll(absl::string_view bytes);
 
   const int socket_;

@@ -33,7 +33,7 @@ struct Mark {
 
 struct Trail {
   uint8_t color = 0;
-  std::vector<Point> points;  // oldest first; at most 255 are shown
+  std::vector<Point> points;  // oldest first; a page shows the last 255
 };
 
 // The map from the camera, whose x is to the right, y down, z ahead.

@@ -9,7 +9,7 @@
 
 namespace glint::view {
 
-// A channel's id is its number and 1. docs/view.md has their topics and what is in them.
+// A channel's id is its number plus 1. docs/view.md has their topics and what is in them.
 enum Channel : uint32_t {
   kImageChannel,
   kAnnotationsChannel,

@@ -51,7 +51,7 @@ void CheckConnection(fuzz::Bytes bytes, FoxgloveSession* session) {
         request.has_value() ? ChooseFoxgloveProtocol(request->header("sec-websocket-protocol")) : "";
     FUZZ_CHECK(protocol.empty() || absl::StartsWith(protocol, "foxglove."));
     while (request.has_value()) {
-      const auto frame = connection.ReadFrame(kMaxOperationBytes);
+      const auto frame = connection.ReadMessage(kMaxOperationBytes);
       if (!frame.has_value()) break;
       FUZZ_CHECK(frame->data.size() <= bytes.size());
       Check(frame->data, session);
