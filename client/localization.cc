@@ -139,6 +139,8 @@ Location FromWire(const v1::Location& wire) {
   found.calibration = {c.stereo_keypoints(),          c.stereo_share(),     c.median_vertical_disparity(),
                        c.vertical_disparity_spread(), c.median_disparity(), c.speed()};
   if (wire.has_inertial()) found.inertial = FromWire(wire.inertial());
+  if (wire.has_world_correction()) found.world_correction = FromWire(wire.world_correction());
+  found.level = wire.level() || wire.inertial().level();
   return found;
 }
 

@@ -86,6 +86,8 @@ struct Location {
   int keypoints = 0, matches = 0, inliers = 0;
   double reprojection_error = 0;  // pixels
   bool is_keyframe = false, loop_closed = false, map_full = false;
+  bool level = false;                          // the world's z points up
+  std::optional<CameraPose> world_correction;  // takes earlier poses of the camera to the world as it is now
   std::array<double, 3> rig_rotation = {}, rig_uncertainty = {};  // rotation vectors, radians
   std::vector<Warning> warnings;
   CalibrationFigures calibration;

@@ -117,6 +117,7 @@ struct Localizer::State {
   Odometry odometry;
   GlobalMap map;
   MapCuller culler;
+  bool has_closed = false;     // a loop, and no pair has told so yet
   bool found_no_room = false;  // the last keyframe, in a map that is full
   LevelScales scales;
   int without_map = 0;  // pairs so far
@@ -380,10 +381,10 @@ absl::Status Localizer::Track(const CameraView& view, const FrameStamp& stamp, L
     s.PassOver(time_ns, warnings, result);
     return absl::OkStatus();
   }
-  const bool loop_closed = s.AreLoopsDue() && s.UseLoops();
+  s.has_closed = (s.AreLoopsDue() && s.UseLoops()) || s.has_closed;
   GLINT_RETURN_IF_ERROR(s.odometry.Track(view, time_ns, result));
   s.clock = clock;
-  result->loop_closed = loop_closed;
+  result->loop_closed = std::exchange(s.has_closed, false);
   if (result->is_keyframe) s.AddKeyframe(stamp);
   if (result->is_keyframe || result->is_adjusted) s.map.Sync(s.odometry.map());
   s.culler.Cull(s.camera, s.odometry.map(), s.last_queried, &s.map);
@@ -399,6 +400,7 @@ absl::Status Localizer::Track(const CameraView& view, const FrameStamp& stamp, L
   s.KeepBiases();
   s.Watch(view, time_ns, warnings, result);
   s.Describe(result);
+  result->world_correction = s.odometry.TakeWorldCorrection();
   return absl::OkStatus();
 }
 

@@ -54,9 +54,12 @@ absl::Status ValidateLocalizerOptions(const LocalizerOptions& options);
 
 struct LocalizerResult : OdometryResult {
   bool loop_closed = false;  // the map was corrected before this pair, or became one with another
-  int64_t keyframes = 0;     // of all maps
-  int64_t points = 0;        // likewise
-  bool map_full = false;     // max_keyframes or max_points is reached; the last keyframe found no room
+  // What the camera's poses before were moved by: new world from old, of this map or one that has become it. Nothing:
+  // the world is where it was.
+  std::optional<Pose> world_correction;
+  int64_t keyframes = 0;  // of all maps
+  int64_t points = 0;     // likewise
+  bool map_full = false;  // max_keyframes or max_points is reached; the last keyframe found no room
   // Standard deviations of rig_rotation, radians: the prior's until keyframes were adjusted; 0 without refine_rig.
   Eigen::Vector3d rig_uncertainty = Eigen::Vector3d::Zero();
   CalibrationFigures calibration;

@@ -141,6 +141,10 @@ class Location:
     warnings            what is wrong with calibration or pair
     rectified           the camera whose pose it is, where the stream's images are raw; else None
     inertial            Inertial, of a stream with glint.Imu; else None
+    level               the world's z points up, against gravity
+    world_correction    float64 (4, 4): the world has moved since the last answer (a loop, gravity that was found):
+                        takes the poses that the answers before had, near the camera, to the world as it is now; else
+                        None
     """
 
     status: LocationStatus
@@ -159,6 +163,8 @@ class Location:
     warnings: "tuple[Warning, ...]"
     rectified: Optional[RectifiedCamera] = None
     inertial: Optional[Inertial] = None
+    level: bool = False
+    world_correction: Optional[np.ndarray] = None
 
     @property
     def located(self) -> bool:

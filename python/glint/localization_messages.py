@@ -123,7 +123,8 @@ def _location(message: pb.Location) -> Location:
         covariance = np.zeros((6, 6))
         covariance[UPPER] = message.covariance
         covariance.T[UPPER] = message.covariance
-    plain = ("keypoints", "matches", "inliers", "reprojection_error", "keyframe", "loop_closed", "map_full", "map_id")
+    plain = ("keypoints", "matches", "inliers", "reprojection_error", "keyframe", "loop_closed", "map_full", "map_id",
+             "level")
     return Location(
         status=LocationStatus(message.status),
         world_from_camera=_matrix(message.pose),
@@ -134,6 +135,7 @@ def _location(message: pb.Location) -> Location:
         warnings=read_warnings(message.warnings),
         rectified=read_rectified(message.rectified if message.HasField("rectified") else None),
         inertial=read_inertial(message.inertial if message.HasField("inertial") else None),
+        world_correction=_matrix(message.world_correction) if message.HasField("world_correction") else None,
     )
 
 

@@ -341,6 +341,7 @@ void Odometry::ApplyCorrections(const std::map<int64_t, Pose>& corrections) {
   }
   const Pose& last = CorrectionOf(corrections, map_.keyframes.back().id);
   camera_from_world_ = camera_from_world_ * last.Inverse();
+  world_correction_ = last * world_correction_.value_or(Pose());
   anchor_covariance_.setZero();
   if (inertial_.has_value()) inertial_->Correct(last);
 }
@@ -351,6 +352,7 @@ void Odometry::Rename(int32_t map_id, const std::optional<WorldLevel>& level) {
 }
 
 void Odometry::Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world, TrackingStatus status) {
+  if (map_id != map_id_) world_correction_.reset();
   map_ = std::move(map);
   map_id_ = map_id;
   first_keyframe_ = -1;

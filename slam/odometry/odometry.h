@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -133,6 +134,9 @@ class Odometry {
   // Corrects keyframes by their CorrectionOf() (new world from old), points with the last keyframe that sees them, and
   // the camera with the last keyframe. No adjustment may go on.
   void ApplyCorrections(const std::map<int64_t, Pose>& corrections);
+  // What corrections have moved the camera by since the last call (new world from old); nothing: none did, or it is in
+  // another map since.
+  std::optional<Pose> TakeWorldCorrection() { return std::exchange(world_correction_, std::nullopt); }
   // Status and pose of the last pair as they are now, after a correction of the map.
   void Describe(OdometryResult* result) const;
   // Whether the inertial sensor has told which way is up, and the world is not level yet.
@@ -234,6 +238,7 @@ class Odometry {
   int contradicted_ = 0;  // pairs in a row whose pose was not believed
   // The pose at which the map was last gone on with on the inertial sensor alone, and its covariance; zero: it was not.
   Pose anchor_from_world_;
+  std::optional<Pose> world_correction_;
   Eigen::Matrix<double, 6, 6> anchor_covariance_ = Eigen::Matrix<double, 6, 6>::Zero();
   TrackingStatus status_ = TrackingStatus::kInitializing;
   int coasting_ = 0;

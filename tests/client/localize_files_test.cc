@@ -251,7 +251,7 @@ TEST(PathTrace, OfALevelWorldIsFromAboveAndBeginsThere) {
   PathTrace trace;
   trace.Add(location);
   EXPECT_THAT(trace.steps(), ElementsAre(AllOf(Field(&view::Step::x, 1), Field(&view::Step::z, 3))));
-  location.inertial.emplace().level = true;  // x ahead, y to the left, z up
+  location.level = true;  // x ahead, y to the left, z up
   trace.Add(location);
   EXPECT_THAT(trace.steps(), ElementsAre(AllOf(Field(&view::Step::x, -2), Field(&view::Step::z, 1))));
 }

@@ -57,6 +57,11 @@ inline void ExpectSame(const slam::LocalizerResult& expected, const v1::Localize
   EXPECT_EQ(found.pose().qy(), sign * q.y());
   EXPECT_EQ(found.pose().qz(), sign * q.z());
   EXPECT_EQ(found.pose().qw(), sign * q.w());
+  EXPECT_EQ(found.level(), expected.inertial.is_level);
+  ASSERT_EQ(found.has_world_correction(), expected.world_correction.has_value());
+  if (expected.world_correction.has_value()) {
+    EXPECT_EQ(found.world_correction().y(), expected.world_correction->translation.y());
+  }
   EXPECT_EQ(found.pose().x(), expected.world_from_camera.translation.x());
   EXPECT_EQ(found.pose().y(), expected.world_from_camera.translation.y());
   EXPECT_EQ(found.pose().z(), expected.world_from_camera.translation.z());

@@ -293,7 +293,11 @@ TEST(LevelMaps, AMapThatALevelOneJoinsBecomesLevel) {
   int joined = -1, level = -1;
   for (int i = 95; i < 220; ++i) {
     result = driver.Take(i);
-    if (result.inertial.is_level && level < 0) level = i;
+    if (result.inertial.is_level && level < 0) {
+      level = i;
+      ASSERT_TRUE(result.world_correction.has_value());
+      EXPECT_GT(result.world_correction->rotation.angularDistance(Eigen::Quaterniond::Identity()), 1);
+    }
     if (i > 100 && result.map_id == 0 && joined < 0) joined = i;
     if (level < 0) continue;
     EXPECT_TRUE(result.inertial.is_level) << i;

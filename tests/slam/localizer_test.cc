@@ -90,6 +90,17 @@ struct Driver {
     const absl::Status status =
         localizer->Track(picture, picture, {kFirstFrame + path.size(), time_ns += kFrameNs}, &result);
     EXPECT_TRUE(status.ok()) << status;
+    if (result.status == TrackingStatus::kTracking && last.status == TrackingStatus::kTracking &&
+        result.world_correction.has_value()) {
+      const Pose step = truth.back().Inverse() * pose;
+      const Pose corrected = *result.world_correction * last.world_from_camera;
+      const auto error = [&](const Pose& from) {
+        return ((from.Inverse() * result.world_from_camera).translation - step.translation).norm();
+      };
+      step_error = std::max(step_error, error(corrected));
+      largest_jump = std::max(largest_jump, error(last.world_from_camera));
+    }
+    last = result;
     path.push_back(result.world_from_camera);
     truth.push_back(pose);
     loops += result.loop_closed ? 1 : 0;
@@ -108,6 +119,8 @@ struct Driver {
   std::unique_ptr<Localizer> localizer;
   int64_t time_ns = 0;
   std::vector<Pose> path, truth;
+  LocalizerResult last;
+  double step_error = 0, largest_jump = 0;  // metres that a corrected step is off, and without correction, at most
   int loops = 0;
 };
 
@@ -131,6 +144,10 @@ TEST(Localizer, ClosesTheLoop) {
   }
   EXPECT_GE(closing.loops, 1);
   EXPECT_EQ(drifting.loops, 0);
+  // A loop moves the world, and says by what.
+  EXPECT_LT(closing.step_error, 0.06);
+  EXPECT_GT(closing.largest_jump, 0.15);
+  EXPECT_EQ(drifting.largest_jump, 0);
   const PathErrors closed = ComparePaths(closing.path, closing.truth);
   const PathErrors open = ComparePaths(drifting.path, drifting.truth);
   EXPECT_LT(closed.end, 0.5 * open.end) << closed.end << " m beside " << open.end;
@@ -433,12 +450,15 @@ TEST(Localizer, MapsThatMeetBecomeOne) {
       if (result.map_id == 0 && joined < 0) {
         joined = i;
         EXPECT_TRUE(result.loop_closed);
+        EXPECT_TRUE(result.world_correction.has_value());
       }
       EXPECT_EQ(result.map_id, joined < 0 ? 1 : 0) << i;
       if (joined < 0) continue;
       EXPECT_LT(ErrorOf(result, OnTheRound(i)), 0.5) << i;
     }
     EXPECT_GT(joined, 60);
+    EXPECT_LT(driver->step_error, 0.05);
+    EXPECT_GT(driver->largest_jump, 1);
     EXPECT_EQ(KeyframesShown(*driver->localizer), result.keyframes);
   }
   ASSERT_EQ(own.path.size(), shared.path.size());

@@ -31,7 +31,7 @@ double RoundLength(double length) {
 
 PlaceFromAbove FromAbove(const client::Location& found) {
   const auto& p = found.pose.position;
-  if (found.inertial.has_value() && found.inertial->level) return {-p[1], p[0], true};
+  if (found.level) return {-p[1], p[0], true};
   return {p[0], p[2], false};
 }
 

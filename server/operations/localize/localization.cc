@@ -101,6 +101,8 @@ Location ToLocation(slam::LocalizerResult&& result) {
   location.reprojection_error = result.mean_error;
   location.is_keyframe = result.is_keyframe;
   location.loop_closed = result.loop_closed;
+  location.level = result.inertial.is_level;
+  if (result.world_correction.has_value()) location.world_correction = ToValues(*result.world_correction);
   location.rig_rotation = ToValues(result.rig_rotation);
   location.rig_uncertainty = ToValues(result.rig_uncertainty);
   location.warnings = std::move(result.warnings);

@@ -112,6 +112,8 @@ void ToProto(const Location& location, v1::Location* proto) {
   proto->set_map_full(location.map_full);
   proto->set_map_id(location.map_id);
   if (location.inertial.has_value()) ToProto(*location.inertial, proto->mutable_inertial());
+  if (location.world_correction.has_value()) ToProto(*location.world_correction, proto->mutable_world_correction());
+  proto->set_level(location.level);
 }
 
 void ToProto(const MapPart& part, v1::MapPart* proto) {
