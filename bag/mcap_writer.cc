@@ -8,6 +8,7 @@
 #include "bag/bag.h"
 #include "bag/compression.h"
 #include "bag/mcap_records.h"
+#include "features/atomic_file.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 
@@ -46,18 +47,35 @@ void Widen(uint64_t time, bool first, uint64_t* from, uint64_t* to) {
 
 absl::StatusOr<std::unique_ptr<McapWriter>> McapWriter::Create(const std::string& path, absl::string_view profile,
                                                                Compression compression) {
-  GLINT_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
-  std::unique_ptr<McapWriter> writer(new McapWriter(std::move(file), compression));
+  GLINT_ASSIGN_OR_RETURN(AtomicFile created, AtomicFile::Create(path));
+  const auto file = std::make_shared<AtomicFile>(std::move(created));
+  const auto write = [file](absl::string_view piece) {
+    file->Append(piece.data(), piece.size());
+    return absl::OkStatus();
+  };
+  return Create({write, [file] { return file->Commit(); }}, profile, compression);
+}
+
+absl::StatusOr<std::unique_ptr<McapWriter>> McapWriter::Create(Sink sink, absl::string_view profile,
+                                                               Compression compression) {
+  std::unique_ptr<McapWriter> writer(new McapWriter(std::move(sink), compression));
   writer->Append({reinterpret_cast<const char*>(mcap::kMagic), sizeof(mcap::kMagic)});
   std::string header;
   PutText(profile, &header);
   PutText(kLibrary, &header);
   writer->Append(RecordOf(mcap::kHeader, header));
+  GLINT_RETURN_IF_ERROR(writer->Flush());
   return writer;
 }
 
+absl::Status McapWriter::Flush() {
+  if (failed_.ok()) failed_ = sink_.write(piece_);
+  piece_.clear();
+  return failed_;
+}
+
 void McapWriter::Append(absl::string_view bytes) {
-  file_.Append(bytes.data(), bytes.size());
+  piece_.append(bytes.data(), bytes.size());
   crc_ = mcap::Crc32(AsBytes(bytes), crc_);
   size_ += bytes.size();
 }
@@ -184,7 +202,7 @@ absl::Status McapWriter::EndChunk() {
   ++chunks_;
   chunk_.clear();
   chunk_messages_ = chunk_first_ns_ = chunk_last_ns_ = 0;
-  return absl::OkStatus();
+  return Flush();
 }
 
 void McapWriter::AppendSummary() {
@@ -240,7 +258,8 @@ absl::Status McapWriter::Close() {
   Put(crc_, &data_end);
   Append(RecordOf(mcap::kDataEnd, data_end));
   AppendSummary();
-  return file_.Commit();
+  GLINT_RETURN_IF_ERROR(Flush());
+  return sink_.close();
 }
 
 }  // namespace glint::bag

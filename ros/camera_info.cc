@@ -4,11 +4,13 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "features/error.h"
 #include "features/status_macros.h"
@@ -25,6 +27,9 @@ std::string MatrixText(absl::string_view name, size_t rows, absl::Span<const dou
 std::string Quoted(absl::string_view text) {
   return absl::StrCat("\"", absl::StrReplaceAll(Echo(text), {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
+
+// Without what image_transport adds to it: "/cam0/image_raw" of "/cam0/image_raw/compressed".
+absl::string_view WithoutTransport(absl::string_view topic) { return absl::StripSuffix(topic, "/compressed"); }
 
 absl::Status CheckWhole(absl::string_view field, uint32_t value, uint32_t whole) {
   if (value == 0 || value == whole) return absl::OkStatus();
@@ -46,6 +51,20 @@ absl::StatusOr<std::string> CalibrationYaml(const CameraInfo& info, absl::string
                       "\n", MatrixText("camera_matrix", 3, info.k), "distortion_model: ", Quoted(info.distortion_model),
                       "\n", MatrixText("distortion_coefficients", 1, info.d),
                       MatrixText("rectification_matrix", 3, info.r), MatrixText("projection_matrix", 3, info.p));
+}
+
+std::string CameraInfoTopic(absl::string_view images) {
+  const absl::string_view name = WithoutTransport(images);
+  return absl::StrCat(name.substr(0, name.rfind('/') + 1), "camera_info");
+}
+
+bool IsRectified(absl::string_view images) {
+  const absl::string_view name = WithoutTransport(images);
+  return absl::StartsWith(name.substr(name.rfind('/') + 1), "image_rect");
+}
+
+bool HaveOnePixelGrid(const CameraInfo& a, const CameraInfo& b) {
+  return a.width == b.width && a.height == b.height && a.k == b.k;
 }
 
 }  // namespace glint::ros

@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bag/mcap_reader.h"
@@ -132,6 +133,55 @@ TEST(McapWriterTest, ReadsBackManyChunks) {
     EXPECT_TRUE(ReadAll(bag.get()) == expected);
     EXPECT_THAT(bag->notes(), IsEmpty());
   }
+}
+
+// A sink gets the bytes of a file, of which readers take what is there for one that was cut off.
+TEST(McapWriterTest, GivesSinksWholeChunks) {
+  const std::string path = PathOf("whole.mcap"), begin = PathOf("begin.mcap");
+  std::string taken;
+  int closed = 0;
+  absl::Status answer;
+  const auto write = [&](McapWriter* writer, int messages) {
+    for (int i = 0; i < messages; ++i) {
+      const absl::Status status = writer->Write(1, i, i, Bytes(std::string(100'000, static_cast<char>(i))));
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  };
+  const McapWriter::Sink sink = {[&](absl::string_view piece) {
+                                   if (answer.ok()) taken.append(piece.data(), piece.size());
+                                   return answer;
+                                 },
+                                 [&] {
+                                   ++closed;
+                                   return absl::OkStatus();
+                                 }};
+  const auto to_sink = McapWriter::Create(sink, "ros2").value(), to_file = McapWriter::Create(path, "ros2").value();
+  EXPECT_FALSE(taken.empty());
+  for (McapWriter* writer : {to_sink.get(), to_file.get()}) {
+    ASSERT_TRUE(writer->AddChannel(Image()).ok());
+    ASSERT_TRUE(write(writer, 15).ok());
+  }
+  std::ofstream(begin, std::ios::binary) << taken;
+  const auto bag = SelectAll(OpenMcap(begin));
+  ASSERT_NE(bag, nullptr);
+  EXPECT_EQ(ReadAll(bag.get()).size(), 11u);  // a chunk ends with what makes it 1 MiB
+  ASSERT_EQ(bag->notes().size(), 1u);
+  EXPECT_THAT(bag->notes()[0], HasSubstr("cut off"));
+  ASSERT_TRUE(to_sink->Close().ok());
+  ASSERT_TRUE(to_file->Close().ok());
+  EXPECT_EQ(taken, Contents(path));
+  EXPECT_EQ(closed, 1);
+
+  const auto failing = McapWriter::Create(sink, "").value();
+  ASSERT_TRUE(failing->AddChannel(Image()).ok());
+  answer = absl::DataLossError("full");
+  EXPECT_EQ(write(failing.get(), 15), answer);
+  const absl::Status first = std::exchange(answer, absl::OkStatus());
+  taken.clear();
+  EXPECT_EQ(failing->Close(), first);
+  EXPECT_EQ(taken, "");
+  EXPECT_EQ(closed, 1);
 }
 
 TEST(McapWriterTest, WritesFilesOfNoMessage) {

@@ -46,6 +46,23 @@ TEST(MapReader, PausesBetweenMaps) {
   EXPECT_FALSE(reader.Next().has_value());
 }
 
+TEST(MapReader, ReadsOnceMoreFromTheBeginning) {
+  MapReader reader(absl::Hours(1), /*patience=*/absl::ZeroDuration());
+  EXPECT_TRUE(reader.Wait());  // for nothing
+  ASSERT_TRUE(reader.Next().has_value());
+  EXPECT_FALSE(reader.Wait());
+  EXPECT_EQ(reader.Take(Part(1, {{1, 2, 3}}, 7)), nullptr);
+  EXPECT_TRUE(reader.Wait());
+  EXPECT_FALSE(reader.is_whole());
+  reader.BeginAgain();
+  EXPECT_EQ(reader.Next()->point, 0u);
+  EXPECT_THAT(*reader.Take(Part(1, {{4, 5, 6}}, 0)), ElementsAre(Point{4, 5, 6}));
+  EXPECT_TRUE(reader.is_whole());
+  EXPECT_FALSE(reader.Next().has_value());
+  reader.BeginAgain();
+  EXPECT_TRUE(reader.Next().has_value());  // without the pause
+}
+
 TEST(MapReader, MixesNoMapsAndBeginsAgainAfterAFailure) {
   MapReader reader(absl::ZeroDuration());
   ASSERT_TRUE(reader.Next().has_value());

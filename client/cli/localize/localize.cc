@@ -88,11 +88,23 @@ absl::Status Send(Drive* drive, uint64_t id, const PicturePair& pair) {
                : stream->Write(id, left, right, time_ns, {}, {}, of_pair);
 }
 
+// The whole map as it is after the last pair. What keeps it from coming, the stream's end says.
+absl::Status ReadLastMap(const StreamRun<client::LocalizeStream>& stream, MapReader* map) {
+  if (!map->Wait()) return absl::OkStatus();
+  map->BeginAgain();
+  while (const auto from = map->Next()) {
+    GLINT_RETURN_IF_ERROR(stream->GetMap(kMapId, *from));
+    if (!map->Wait() || map->is_whole()) break;
+  }
+  return absl::OkStatus();
+}
+
 // A pair that cannot be read is left out, but for its time.
 SentPairs SendAll(Drive drive, WaitingPairs* waiting, const LiveView& live, MapReader* map) {
   SentPairs sent;
   PairSource* const source = drive.source;
   if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
+  const bool records = !drive.flags.mcap.path.empty();
   const uint64_t end = static_cast<uint64_t>(drive.flags.max_frames.value_or(INT32_MAX));
   for (uint64_t id = 0; id < end && sent.stream.ok() && !Interrupted(); ++id) {
     live.WaitWhilePaused();
@@ -107,9 +119,10 @@ SentPairs SendAll(Drive drive, WaitingPairs* waiting, const LiveView& live, MapR
     }
     waiting->Push(pair);
     sent.stream = Send(&drive, id, pair);
-    const auto from = live.wants_map() ? map->Next() : std::nullopt;
+    const auto from = records || live.wants_map() ? map->Next() : std::nullopt;
     if (sent.stream.ok() && from.has_value()) sent.stream = drive.stream->GetMap(kMapId, *from);
   }
+  if (records && sent.stream.ok()) sent.stream = ReadLastMap(drive.stream, map);
   if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
   return sent;
 }
@@ -129,6 +142,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   const auto end_here = command.Parse(with->arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] {
                                                           absl::Status status = localize_flags.Validate(!bag->given());
                                                           status.Update(bag->CheckDepth(localize_flags.depth));
+                                                          status.Update(localize_flags.mcap.Validate(bag->path()));
                                                           return status;
                                                         }});
   if (end_here.has_value()) return *end_here;
@@ -201,6 +215,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   MapReader map;
   StreamRun<client::LocalizeStream> run([&] {
     return connection->client().OpenLocalizeStream(*options, [&](const client::LocalizeAnswer& answer) {
+      map.Hear();
       if (answer.frame_id == kLoadId || answer.frame_id == kSaveId) {
         const bool is_new = answer.frame_id == kLoadId && absl::IsNotFound(answer.status) && !localize_flags.relocalize;
         if (is_new) Complain(kName, absl::StrCat("warning: a new map begins: ", answer.status.message()));
@@ -216,8 +231,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
       }
       if (answer.frame_id == kMapId) return (*report)->TakeMap(map.Take(answer));
       const PicturePair pair = waiting.Pop();
-      const double seconds = absl::ToDoubleSeconds(localize_flags.TimeOf(pair));
-      run.Take([&] { return (*report)->Add(pair, seconds, answer); });
+      run.Take([&] { return (*report)->Add(pair, localize_flags.TimeOf(pair), answer); });
     });
   });
   if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);

@@ -99,6 +99,7 @@ void LocalizeFlags::AddTo(Flags* flags) {
                 "error if under half of the pairs have a true pose.",
                 &truth);
   AddDrawTo(flags, "pair", "The left picture, and the path from above.");
+  mcap.AddTo(flags);
   AddViewFlags(flags, false, &view);
   AddProgressTo(flags);
   flags->Int("in-flight", "N", "Pairs sent ahead of their answers (1..4096, default 8).", &in_flight);

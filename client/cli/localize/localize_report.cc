@@ -82,11 +82,11 @@ absl::Status LocalizeReport::AddImuPoses(const std::vector<client::ImuPose>& pos
   return status;
 }
 
-absl::Status LocalizeReport::Add(const PicturePair& pair, double seconds, const client::LocalizeAnswer& answer) {
+absl::Status LocalizeReport::Add(const PicturePair& pair, absl::Duration time, const client::LocalizeAnswer& answer) {
   const std::string& name = pair.first->name;
+  const double seconds = absl::ToDoubleSeconds(time);
   const bool located = answer.status.ok() && client::IsLocated(answer.location.status);
-  path_.push_back({seconds, answer.location.pose, pair.number, located, answer.location.map_id,
-                   answer.location.inertial.has_value() && answer.location.inertial->level});
+  path_.push_back({seconds, answer.location.pose, pair.number, located, answer.location.map_id, answer.location.level});
   absl::Status status;
   if (!answer.status.ok()) {
     Fail(name, answer.status);
@@ -108,6 +108,9 @@ absl::Status LocalizeReport::Add(const PicturePair& pair, double seconds, const 
     view::Scene scene = PathScene(pair, answer, trace_, Text(answer));
     scene.map = std::exchange(map_, nullptr);
     live_view_->Show(std::move(scene));
+  }
+  if (report_->mcap() != nullptr) {
+    status = report_->mcap()->Add(PathScene(pair, answer, trace_, Text(answer)), time, pair.number);
   }
   if (status.ok() && flags_.format == AnswerFormat::kTable) {
     status = report_->Write(absl::StrCat(name, ": ", Text(answer), "\n"));

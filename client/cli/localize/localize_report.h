@@ -33,12 +33,15 @@ class LocalizeReport {
   static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, const Trajectory& truth,
                                                               double rate, LiveView* live);
 
-  absl::Status Add(const PicturePair& pair, double seconds, const client::LocalizeAnswer& answer);
+  // `time`: of the pair.
+  absl::Status Add(const PicturePair& pair, absl::Duration time, const client::LocalizeAnswer& answer);
   // Of a message with readings.
   absl::Status AddImuPoses(const std::vector<client::ImuPose>& poses);
-  // Points that the live view has from now on; null: as before.
+  // Points that the live view and the recording have from now on; null: as before.
   void TakeMap(std::shared_ptr<const view::MapPoints> points) {
-    if (points != nullptr) map_ = std::move(points);
+    if (points == nullptr) return;
+    if (report_->mcap() != nullptr) report_->mcap()->SetMap(points);
+    map_ = std::move(points);
   }
   void Fail(const std::string& what, const absl::Status& status) { report_->AddFailed(what, status); }
 

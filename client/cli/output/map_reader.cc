@@ -2,7 +2,15 @@
 
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "client/cli/base/command.h"
+
 namespace glint::cli {
+namespace {
+
+constexpr absl::Duration kPartPoll = absl::Milliseconds(5);
+
+}  // namespace
 
 std::optional<client::MapPosition> MapReader::Next() {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -29,6 +37,36 @@ std::shared_ptr<const view::MapPoints> MapReader::Take(const client::LocalizeAns
   next_ = {};
   auto points = std::make_shared<const view::MapPoints>(std::exchange(points_, {}));
   return good ? points : nullptr;
+}
+
+void MapReader::Hear() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  heard_ = SteadyNow();
+}
+
+bool MapReader::Wait() {
+  Hear();
+  while (!Interrupted()) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!asked_) return true;
+      if (SteadyNow() - heard_ >= patience_) return false;
+    }
+    absl::SleepFor(kPartPoll);
+  }
+  return false;
+}
+
+void MapReader::BeginAgain() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  points_.clear();
+  next_ = {};
+  due_ = SteadyNow();
+}
+
+bool MapReader::is_whole() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return next_.keyframe == 0 && next_.point == 0;
 }
 
 }  // namespace glint::cli

@@ -13,11 +13,12 @@
 
 namespace glint::cli {
 
-// Next() by the thread that writes to the stream, Take() by the stream's.
+// Hear() and Take() by the stream's thread, the rest by that which writes to it.
 class MapReader {
  public:
-  // `pause`: between the end of one reading and the begin of the next.
-  explicit MapReader(absl::Duration pause = absl::Seconds(1)) : pause_(pause) {}
+  // `pause`: between the end of one reading and the begin of the next. `patience`: of Wait().
+  explicit MapReader(absl::Duration pause = absl::Seconds(1), absl::Duration patience = absl::Seconds(30))
+      : pause_(pause), patience_(patience) {}
 
   // From where a part is to be asked for. Nothing: not now, since the last one has not come, or all came just before.
   std::optional<client::MapPosition> Next();
@@ -25,11 +26,20 @@ class MapReader {
   // one than that of the parts before, or an answer has failed.
   std::shared_ptr<const view::MapPoints> Take(const client::LocalizeAnswer& answer);
 
+  // Of any answer, before Take().
+  void Hear();
+  // Waits for the part that was asked for. False: an interrupt, or nothing was heard for `patience` since the call.
+  bool Wait();
+  // What was read is left, and Next() is the beginning. Only after Wait().
+  void BeginAgain();
+  // After Wait(): nothing is left of the last reading, or it has failed.
+  bool is_whole() const;
+
  private:
-  const absl::Duration pause_;
-  std::mutex mutex_;
+  const absl::Duration pause_, patience_;
+  mutable std::mutex mutex_;
   bool asked_ = false;
-  absl::Time due_ = SteadyNow();
+  absl::Time due_ = SteadyNow(), heard_ = due_;
   client::MapPosition next_;
   int map_id_ = 0;
   view::MapPoints points_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/cli/base/command.h"
+#include "client/cli/output/scenes.h"
 #include "features/status_macros.h"
 #include "features/steady_time.h"
 
@@ -47,6 +48,9 @@ absl::StatusOr<std::unique_ptr<Report>> Report::Open(const std::string& command,
   if (!flags.draw.empty()) {
     GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(flags.draw, rate));
   }
+  if (!flags.mcap.path.empty()) {
+    GLINT_ASSIGN_OR_RETURN(report->mcap_, McapOutput::Open(flags.mcap, rate));
+  }
   if (report->formatter_ != nullptr) {
     std::string header;
     report->formatter_->AppendHeader(&header);
@@ -57,6 +61,7 @@ absl::StatusOr<std::unique_ptr<Report>> Report::Open(const std::string& command,
 
 absl::Status Report::Add(const Picture& picture, const absl::Status& status, const client::Detection& detection,
                          bool dropped) {
+  const int64_t number = summary_.frames();
   summary_.AddBytes(picture.bytes());
   if (status.ok()) {
     summary_.AddOk(detection);
@@ -75,6 +80,10 @@ absl::Status Report::Add(const Picture& picture, const absl::Status& status, con
     formatter_->Append(picture.name, status, detection, &text_);
     GLINT_RETURN_IF_ERROR(output_.Write(text_));
   }
+  if (mcap_ != nullptr && status.ok()) {
+    const SharedPicture borrowed(std::shared_ptr<const Picture>(), &picture);  // until Add() is over
+    GLINT_RETURN_IF_ERROR(mcap_->Add(KeypointScene(borrowed, detection), picture.time, number));
+  }
   if (sink_ != nullptr) {
     cv::Mat canvas = picture.Canvas();
     if (!canvas.empty()) {
@@ -90,6 +99,7 @@ int Report::Close(const absl::Status& output_status) {
   progress_.reset();
   absl::Status status = output_status;
   if (sink_ != nullptr) status.Update(sink_->Close());
+  if (mcap_ != nullptr) status.Update(mcap_->Close());
   // Of one picture, results say enough, if there are any.
   if (status.ok() && flags_.summary && summary_.frames() > (flags_.format == Format::kNone ? 0 : 1)) {
     const std::string text = summary_.Text(SteadyNow() - start_);

@@ -16,6 +16,7 @@
 #include "client/cli/base/progress.h"
 #include "client/cli/base/summary.h"
 #include "client/cli/output/draw.h"
+#include "client/cli/output/mcap_output.h"
 #include "client/cli/output/output.h"
 #include "client/cli/source/source.h"
 #include "features/warning.h"
@@ -26,6 +27,7 @@ struct ReportFlags {
   Format format;
   std::string output;
   std::string draw;
+  McapFlags mcap;  // of glint stream
   bool summary = true;
   bool progress = true;
 
@@ -36,7 +38,8 @@ struct ReportFlags {
 // Thread-compatible.
 class Report {
  public:
-  // `descriptors`, `rays`: rows have them. `total`: pictures to come, 0 if unknown. `rate`: of a video that is drawn.
+  // `descriptors`, `rays`: rows have them. `total`: pictures to come, 0 if unknown. `rate`: of a video that is drawn,
+  // and of a recording without times.
   static absl::StatusOr<std::unique_ptr<Report>> Open(const std::string& command, const ReportFlags& flags,
                                                       bool descriptors, int64_t total, double rate, bool rays = false);
 
@@ -60,6 +63,7 @@ class Report {
   OutputFile output_;
   std::unique_ptr<Formatter> formatter_;
   std::unique_ptr<DrawSink> sink_;
+  std::unique_ptr<McapOutput> mcap_;
   std::optional<Progress> progress_;
   Summary summary_;
   std::set<WarningKind> warned_;

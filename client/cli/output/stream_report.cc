@@ -15,6 +15,9 @@ absl::StatusOr<std::unique_ptr<StreamReport>> StreamReport::Open(const Options& 
   if (!options.draw.empty()) {
     GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(options.draw, options.rate));
   }
+  if (!options.mcap.path.empty()) {
+    GLINT_ASSIGN_OR_RETURN(report->mcap_, McapOutput::Open(options.mcap, options.rate));
+  }
   if (!options.csv_header.empty()) GLINT_RETURN_IF_ERROR(report->Write(options.csv_header + "\n"));
   return report;
 }
@@ -39,6 +42,7 @@ void StreamReport::ShowLive(int64_t done, const char* noun, const std::function<
 absl::Status StreamReport::Flush(absl::Status status) {
   line_.Clear();
   if (sink_ != nullptr) status.Update(sink_->Close());
+  if (mcap_ != nullptr) status.Update(mcap_->Close());
   status.Update(output_.Close());
   return status;
 }
@@ -80,6 +84,7 @@ StreamReport::Options AnswerFlags::Report(const char* command, const std::string
   options.csv_header = format == AnswerFormat::kCsv ? csv_header : "";
   options.draw = draw;
   options.rate = rate;
+  options.mcap = mcap;
   options.live = progress && !(format == AnswerFormat::kTable && OnTerminal(output));
   return options;
 }

@@ -15,6 +15,7 @@
 #include "client/cli/base/flags.h"
 #include "client/cli/base/progress.h"
 #include "client/cli/output/draw.h"
+#include "client/cli/output/mcap_output.h"
 #include "client/cli/output/output.h"
 
 namespace glint::cli {
@@ -27,14 +28,17 @@ class StreamReport {
     std::string output;      // file; empty: standard output
     std::string csv_header;  // empty: none
     std::string draw;        // as OpenDrawSink() has it; empty: no pictures
-    double rate = 0;         // frames per second of a video that is drawn
-    bool live = false;       // a line with figures, on a terminal
+    double rate = 0;         // frames per second of a video that is drawn, and of a recording without times
+    McapFlags mcap;
+    bool live = false;  // a line with figures, on a terminal
   };
   static absl::StatusOr<std::unique_ptr<StreamReport>> Open(const Options& options);
 
   absl::Status Write(const std::string& text) { return output_.Write(text); }
   bool draws() const { return sink_ != nullptr; }
   absl::Status Draw(const std::string& name, const cv::Mat& canvas) { return sink_->Write(name, canvas); }
+  // Null: there is none. Flush() closes it.
+  McapOutput* mcap() const { return mcap_.get(); }
 
   // On standard error, past the line of figures.
   void Complain(const std::string& text) const;
@@ -56,6 +60,7 @@ class StreamReport {
   LiveLine line_;
   OutputFile output_;
   std::unique_ptr<DrawSink> sink_;
+  std::unique_ptr<McapOutput> mcap_;
   int64_t failed_ = 0;
 };
 
@@ -67,6 +72,7 @@ struct AnswerFlags {
   AnswerFormat format = AnswerFormat::kTable;
   std::string output;
   std::string draw;
+  McapFlags mcap;         // of commands that have it
   bool progress = false;  // live figures, except where the table is on the same terminal
 
   // --format with table, csv, none and `more`; --csv and --output.

@@ -9,11 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "client/cli/source/picture_files.h"
 #include "features/error.h"
 #include "features/status_macros.h"
-#include "ros/camera_info.h"
 #include "ros/messages.h"
 
 namespace glint::cli {
@@ -23,12 +21,6 @@ constexpr size_t kTopicsSaid = 20;
 
 bool IsCameraTopic(const bag::Topic& topic) { return IsCamera(KindOf(topic)) && !IsCompressedDepth(topic); }
 bool IsImuTopic(const bag::Topic& topic) { return KindOf(topic) == TopicKind::kImu; }
-
-// Without what image_transport adds to it: "/cam0/image_raw" of "/cam0/image_raw/compressed".
-absl::string_view WithoutTransport(absl::string_view topic) {
-  absl::ConsumeSuffix(&topic, "/compressed");
-  return topic;
-}
 
 std::array<double, 3> ValuesOf(const ros::Vector3& v) { return {v.x, v.y, v.z}; }
 
@@ -48,22 +40,8 @@ TopicKind KindOf(const bag::Topic& topic) {
 
 bool IsCompressedDepth(const bag::Topic& topic) { return absl::EndsWith(topic.name, "/compressedDepth"); }
 
-bool IsRectified(absl::string_view topic) {
-  const absl::string_view name = WithoutTransport(topic);
-  return absl::StartsWith(name.substr(name.rfind('/') + 1), "image_rect");
-}
-
-std::string CameraInfoTopic(absl::string_view topic) {
-  const absl::string_view name = WithoutTransport(topic);
-  return absl::StrCat(name.substr(0, name.rfind('/') + 1), "camera_info");
-}
-
 bool HasValue(const ros::Vector3& value, const std::array<double, 9>& covariance) {
   return covariance[0] != -1 && (value.x != 0 || value.y != 0 || value.z != 0);
-}
-
-bool HaveOnePixelGrid(const ros::CameraInfo& a, const ros::CameraInfo& b) {
-  return a.width == b.width && a.height == b.height && a.k == b.k;
 }
 
 double RateOf(const bag::Topic& topic) {

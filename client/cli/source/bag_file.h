@@ -18,6 +18,7 @@
 #include "calibration/calibration.h"
 #include "client/cli/source/imu_file.h"
 #include "features/error.h"
+#include "ros/camera_info.h"
 #include "ros/cdr.h"
 #include "ros/messages.h"
 
@@ -29,17 +30,12 @@ TopicKind KindOf(const bag::Topic& topic);
 inline bool IsCamera(TopicKind kind) { return kind == TopicKind::kImage || kind == TopicKind::kCompressedImage; }
 // A compressed image of depths, which no format of pictures is.
 bool IsCompressedDepth(const bag::Topic& topic);
-// Whether the topic's images are rectified, by its name: the last word, transport aside, begins with "image_rect".
-bool IsRectified(absl::string_view topic);
-// Where the calibration of a camera's topic is: "/cam0/camera_info" of "/cam0/image_raw" and
-// "/cam0/image_raw/compressed".
-std::string CameraInfoTopic(absl::string_view topic);
+using ros::CameraInfoTopic;
+using ros::HaveOnePixelGrid;
+using ros::IsRectified;
 
 // Whether an inertial sensor has this value: without, its covariance begins with -1, or it is 0.
 bool HasValue(const ros::Vector3& value, const std::array<double, 9>& covariance);
-
-// Whether images of both have the same pixels, as those of a camera and of depths registered to it.
-bool HaveOnePixelGrid(const ros::CameraInfo& a, const ros::CameraInfo& b);
 
 // Messages a second, as recorded; 0: unknown.
 double RateOf(const bag::Topic& topic);

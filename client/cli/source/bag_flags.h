@@ -25,6 +25,7 @@ class BagFlags {
   void AddDepthTo(Flags* flags);
 
   bool given() const { return !path_.empty(); }
+  const std::string& path() const { return path_; }
   // The sources: `operands`, or with --bag the topics as they are named, of which one may be empty. INVALID_ARGUMENT:
   // both, or options that need --bag.
   absl::StatusOr<std::vector<std::string>> Sources(const std::vector<std::string>& operands) const;

@@ -1,89 +1,17 @@
 #include "client/cli/source/calibration.h"
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "calibration/calibration.h"
-#include "calibration/stereo_rig.h"
-#include "features/camera/rig.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
-namespace {
-
-using calibration::Calibration;
-
-std::vector<double> RowsOf(const Eigen::Matrix<double, 3, 4>& m) {
-  std::vector<double> rows;
-  for (int r = 0; r < 3; ++r) {
-    for (int c = 0; c < 4; ++c) rows.push_back(m(r, c));
-  }
-  return rows;
-}
-
-// Projections as they are written, if the file has them: their last bits count.
-client::StereoCamera RectifiedCamera(const Rig& rig, const Shape& image, bool of_one) {
-  const RigCamera& left = rig.cameras[0];
-  client::StereoCamera camera;
-  camera.width = image.width;
-  camera.height = image.height;
-  if (of_one) {
-    Eigen::Matrix<double, 3, 4> k = Eigen::Matrix<double, 3, 4>::Zero();
-    const Camera& c = left.camera;
-    k << c.fx, 0, c.cx, 0, 0, c.fy, c.cy, 0, 0, 0, 1, 0;
-    camera.left_projection = RowsOf(left.projection.value_or(k));
-  } else if (left.projection.has_value() && rig.cameras[1].projection.has_value()) {
-    camera.left_projection = RowsOf(*left.projection);
-    camera.right_projection = RowsOf(*rig.cameras[1].projection);
-  } else {
-    camera.focal_length = left.camera.fx;
-    camera.centre_x = left.camera.cx;
-    camera.centre_y = left.camera.cy;
-    camera.baseline = -calibration::StereoRigOf(rig, {}).right_from_left.translation.x();
-  }
-  return camera;
-}
-
-// `what`: of the camera and its images.
-std::string Assumed(const Calibration& calibration, const std::string& what, const Camera& camera, bool asked) {
-  const bool may_be_rectified = !asked && calibration.rig.cameras[0].projection.has_value();
-  return absl::StrFormat("camera: %s, %s, %dx%d%s%s", calibration.format, NameOf(camera.model), camera.image.width,
-                         camera.image.height, what, may_be_rectified ? " (--rectified, if that was done already)" : "");
-}
-
-// In the axes of the first camera, or of its rectified images; what a file does not say stays 0, the server's default.
-std::optional<client::InertialSensor> ImuOf(const Rig& rig, bool rectified) {
-  if (!rig.imu.has_value()) return std::nullopt;
-  const RigCamera& left = rig.cameras[0];
-  client::InertialSensor imu;
-  imu.camera_from_imu = left.rig_from_camera.Inverse() * rig.imu->rig_from_imu;
-  if (rectified && left.rectified_from_camera.has_value()) {
-    imu.camera_from_imu = RigidTransform{*left.rectified_from_camera} * imu.camera_from_imu;
-  }
-  imu.gyroscope_noise_density = rig.imu->gyroscope_noise_density;
-  imu.gyroscope_random_walk = rig.imu->gyroscope_random_walk;
-  imu.accelerometer_noise_density = rig.imu->accelerometer_noise_density;
-  imu.accelerometer_random_walk = rig.imu->accelerometer_random_walk;
-  constexpr double kLongest = 1e9;  // seconds; the server refuses less
-  const double seconds = std::clamp(rig.imu->imu_time_minus_camera_time, -kLongest, kLongest);
-  imu.imu_time_minus_camera_time_ns = std::llround(seconds * 1e9);
-  return imu;
-}
-
-absl::Status AddWarnings(const Calibration& calibration, const Shape& image, std::vector<std::string>* notes) {
-  GLINT_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, calibration::WarningsOf(calibration, image));
-  for (const std::string& warning : warnings) notes->push_back("warning: " + warning);
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 std::vector<std::string> PathsIn(const std::string& paths) {
   std::error_code none;
@@ -130,13 +58,10 @@ void CalibrationFlags::SetTexts(std::vector<calibration::NamedText> texts, std::
   if (!rectified_.has_value()) rectified_ = rectified;
 }
 
-absl::StatusOr<Calibration> CalibrationFlags::ReadFiles(const calibration::ReadOptions& options) const {
+absl::StatusOr<calibration::Calibration> CalibrationFlags::ReadFiles(const calibration::ReadOptions& options) const {
   if (texts_.empty()) return calibration::ReadCalibration(PathsIn(paths_), options);
-  GLINT_ASSIGN_OR_RETURN(Calibration calibration, calibration::ParseCalibrations(texts_, options));
-  Rig& rig = calibration.rig;
-  if (camera_from_imu_.has_value() && !rig.cameras.empty()) {
-    rig.imu.emplace().rig_from_imu = rig.cameras[0].rig_from_camera * *camera_from_imu_;
-  }
+  GLINT_ASSIGN_OR_RETURN(calibration::Calibration calibration, calibration::ParseCalibrations(texts_, options));
+  if (camera_from_imu_.has_value()) client::SetCameraFromImu(*camera_from_imu_, &calibration);
   return calibration;
 }
 
@@ -151,32 +76,8 @@ absl::StatusOr<PairCameras> CalibrationFlags::Read(const Shape& image) const {
     return absl::InvalidArgumentError(
         absl::StrCat("option '--cameras': '", cameras_, "' is not LEFT,RIGHT, such as P2,P3"));
   }
-  GLINT_ASSIGN_OR_RETURN(Calibration calibration, ReadFiles({image, cameras_}));
-  Rig& rig = calibration.rig;
-  if (rig.cameras.size() < 2) {
-    return absl::InvalidArgumentError(absl::StrCat(paths_, ": has ", rig.cameras.size(), " of 2 cameras"));
-  }
-  rig.cameras.resize(2);
-  GLINT_RETURN_IF_ERROR(AddWarnings(calibration, image, &cameras.notes));
-  const bool has_projections = std::all_of(rig.cameras.begin(), rig.cameras.end(),
-                                           [](const RigCamera& camera) { return camera.projection.has_value(); });
-  const bool rectified = rectified_.value_or(calibration.rectified);
-  if (rectified && !calibration.rectified && !has_projections) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("option '--rectified': ", paths_, " has no projections of rectified images"));
-  }
-  cameras.imu = ImuOf(rig, rectified);
-  if (rectified) {
-    cameras.camera = RectifiedCamera(rig, image, /*of_one=*/false);
-  } else {
-    cameras.rig = calibration::StereoRigOf(rig, image);
-    cameras.notes.push_back(
-        Assumed(calibration,
-                absl::StrFormat(", baseline %.3f m; the images are raw, and the server rectifies them",
-                                cameras.rig->right_from_left.translation.norm()),
-                cameras.rig->left, rectified_.has_value()));
-  }
-  return cameras;
+  GLINT_ASSIGN_OR_RETURN(auto calibration, ReadFiles({image, cameras_}));
+  return client::PairCamerasOf(std::move(calibration), {paths_, image, rectified_, "--rectified"});
 }
 
 absl::StatusOr<PairCameras> CalibrationFlags::ReadWithDepth(const Shape& image, const std::string& depth_camera) const {
@@ -192,39 +93,8 @@ absl::StatusOr<PairCameras> CalibrationFlags::ReadWithDepth(const Shape& image, 
     return absl::InvalidArgumentError("option '--depth-camera': not with --rectified");
   }
   const std::string names = has_depth_camera ? absl::StrCat(cameras_, ",", depth_camera) : cameras_;
-  GLINT_ASSIGN_OR_RETURN(Calibration calibration, ReadFiles({image, names}));
-  std::vector<RigCamera>& found = calibration.rig.cameras;
-  if (const size_t wanted = has_depth_camera ? 2 : 1; found.size() < wanted) {
-    return absl::InvalidArgumentError(absl::StrCat(paths_, ": has ", found.size(), " of ", wanted, " cameras"));
-  }
-  RgbdCamera raw;
-  PairCameras cameras;
-  if (has_depth_camera) {
-    raw.depth_camera = found[1].camera;
-    raw.camera_from_depth = found[0].rig_from_camera.Inverse() * found[1].rig_from_camera;
-    Calibration of_depths = calibration;
-    of_depths.warnings.clear();
-    of_depths.rig.cameras.erase(of_depths.rig.cameras.begin());
-    GLINT_RETURN_IF_ERROR(AddWarnings(of_depths, {}, &cameras.notes));
-  }
-  found.resize(1);
-  GLINT_RETURN_IF_ERROR(AddWarnings(calibration, image, &cameras.notes));
-  raw.camera = found[0].camera;
-  if (raw.camera.image.width == 0) raw.camera.image = image;
-  cameras.imu = ImuOf(calibration.rig, /*rectified=*/false);
-  cameras.depth_unit = calibration.depth_unit;
-  cameras.nominal_baseline = calibration.depth_baseline;
-  const bool has_lens = raw.camera.model != CameraModel::kPinhole;
-  const bool needs_both = has_lens || raw.camera.fx != raw.camera.fy;
-  if (has_depth_camera || !rectified_.value_or(!needs_both)) {
-    cameras.raw_camera = raw;
-    cameras.notes.push_back(Assumed(calibration, "; images and depths are raw, and the server undoes the lens",
-                                    raw.camera, rectified_.has_value() || has_depth_camera));
-    return cameras;
-  }
-  if (has_lens) cameras.notes.push_back("warning: with --rectified the file's lens is not used");
-  cameras.camera = RectifiedCamera(calibration.rig, image, /*of_one=*/true);
-  return cameras;
+  GLINT_ASSIGN_OR_RETURN(auto calibration, ReadFiles({image, names}));
+  return client::DepthCamerasOf(std::move(calibration), {paths_, image, rectified_, "--rectified"}, has_depth_camera);
 }
 
 }  // namespace glint::cli

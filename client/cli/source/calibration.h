@@ -8,30 +8,14 @@
 
 #include "absl/status/statusor.h"
 #include "calibration/calibration.h"
+#include "client/calibration/cameras.h"
 #include "client/cli/base/flags.h"
-#include "client/localization.h"
+#include "features/camera/rig.h"
 #include "features/types.h"
 
 namespace glint::cli {
 
-// The cameras of pairs, and what people should know of how they were read.
-struct PairCameras {
-  client::StereoCamera camera;           // of rectified images; its size is that of the images, 0 x 0 if unknown
-  std::optional<client::StereoRig> rig;  // of raw images, in place of `camera`
-  std::optional<client::RgbdCamera> raw_camera;        // of raw images with depths, likewise
-  std::optional<double> depth_unit, nominal_baseline;  // metres, as files of cameras with depth say them
-  std::optional<client::InertialSensor> imu;           // if the files have one; of the left camera that is chosen above
-  std::vector<std::string> notes;                      // what was assumed, and warnings
-
-  // Of `camera`: pixels, and metres.
-  double focal_length() const {
-    return camera.left_projection.empty() ? camera.focal_length : camera.left_projection[0];
-  }
-  double baseline() const {
-    if (camera.left_projection.empty()) return camera.baseline;
-    return (camera.left_projection[3] - camera.right_projection[3]) / camera.left_projection[0];
-  }
-};
+using client::PairCameras;
 
 // One path, or those between commas if there is none of the whole name.
 std::vector<std::string> PathsIn(const std::string& paths);

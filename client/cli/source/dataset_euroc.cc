@@ -43,6 +43,7 @@ std::string SignOfEuroc(const std::string& folder) {
 
 int64_t ToleranceOf(const std::vector<TimedFile>& files) {
   std::vector<absl::Duration> times;
+  times.reserve(files.size());
   for (const TimedFile& file : files) times.push_back(absl::Nanoseconds(file.time_ns));
   return absl::ToInt64Nanoseconds(cli::ToleranceOf(times));
 }

@@ -147,8 +147,11 @@ absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, An
     report->Complain(absl::StrCat(name, ": warning: ", warning.text));
   }
   absl::Status status;
-  if (format == AnswerFormat::kTable) status = report->Write(Line(name, answer));
-  if (format == AnswerFormat::kCsv) status = report->Write(Rows(name, answer));
+  if (report->mcap() != nullptr) {
+    status = report->mcap()->Add(StereoScene(pair, answer), pair.first->time, pair.number);
+  }
+  if (status.ok() && format == AnswerFormat::kTable) status = report->Write(Line(name, answer));
+  if (status.ok() && format == AnswerFormat::kCsv) status = report->Write(Rows(name, answer));
   if (!status.ok() || !report->draws()) return status;
   cv::Mat canvas = pair.first->Canvas();
   if (canvas.empty()) return status;
@@ -166,10 +169,12 @@ int RunStereo(const std::vector<std::string>& arguments) {
   stereo_flags.AddTo(command.flags());
   pair_flags.AddTo(command.flags(), kCsvHeader, "The left picture with its matches coloured by disparity, and a scale.",
                    false);
+  pair_flags.mcap.AddTo(command.flags());
   AddViewFlags(command.flags(), true, &view);
   const auto end_here = command.Parse(arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] {
                                                     absl::Status status = pair_flags.Validate();
                                                     status.Update(stereo_flags.Validate());
+                                                    status.Update(pair_flags.mcap.Validate(command.bag()->path()));
                                                     return status;
                                                   }});
   if (end_here.has_value()) return *end_here;

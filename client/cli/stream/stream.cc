@@ -193,6 +193,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   bag_flags.AddTo(&flags, BagFlags::Topics::kEach);
   camera_flags.AddTo(&flags, kRayRows);
   report_flags.AddTo(&flags);
+  report_flags.mcap.AddTo(&flags);
 
   const auto operands = flags.Parse(arguments);
   if (!operands.ok()) return UsageError(kName, operands.status().message());
@@ -201,9 +202,12 @@ int RunStream(const std::vector<std::string>& arguments) {
   if (!names.ok()) return UsageError(kName, names.status().message());
   if (names->size() != 1) return UsageError(kName, names->empty() ? "no SOURCE given" : "more than one SOURCE");
   const bool retries = video.retry_time() > absl::ZeroDuration();
-  for (const absl::Status& status :
-       {connection_flags.Validate(), video.Validate(), stream_flags.Validate(retries), camera_flags.Validate()}) {
+  for (const absl::Status& status : {connection_flags.Validate(), video.Validate(), stream_flags.Validate(retries),
+                                     camera_flags.Validate(), report_flags.mcap.Validate(bag_flags.path())}) {
     if (!status.ok()) return UsageError(kName, status.message());
+  }
+  if (stream_flags.loop && !report_flags.mcap.path.empty()) {
+    return UsageError(kName, "option '--mcap': not with --loop, whose times come again");
   }
   const auto detector = detector_flags.Options();
   if (!detector.ok()) return UsageError(kName, detector.status().message());

@@ -116,11 +116,12 @@ class TrackReport {
 
   // Of an edit `pictures` is empty.
   absl::Status Add(const std::vector<Picture>& pictures, const client::TrackAnswer& answer) {
+    const int64_t number = pictures.empty() ? number_ : number_++;
     if (!answer.status.ok()) {
       report_->AddFailed(pictures.empty() ? "points" : pictures[0].name, answer.status);
       return absl::OkStatus();
     }
-    if (report_->draws() || shown_) {
+    if (report_->draws() || report_->mcap() != nullptr || shown_) {
       for (const client::TrackArrays& tracks : answer.cameras) trails_.Add(tracks);
     }
     if (pictures.empty()) return absl::OkStatus();
@@ -133,10 +134,13 @@ class TrackReport {
     report_->ShowLive(frames_, "frames", [&figures] { return figures.Text(); });
     if (live_view_->wanted()) live_view_->Show(TrackScene(pictures, answer, trails_, figures.Text()));
     absl::Status status;
-    if (format_ == AnswerFormat::kTable) {
+    if (report_->mcap() != nullptr) {
+      status = report_->mcap()->Add(TrackScene(pictures, answer, trails_, figures.Text()), pictures[0].time, number);
+    }
+    if (status.ok() && format_ == AnswerFormat::kTable) {
       status = report_->Write(absl::StrCat(pictures[0].name, ": ", figures.Text(), "\n"));
     }
-    if (format_ == AnswerFormat::kCsv) status = report_->Write(Rows(pictures, answer));
+    if (status.ok() && format_ == AnswerFormat::kCsv) status = report_->Write(Rows(pictures, answer));
     if (!status.ok() || !report_->draws()) return status;
     return Draw(pictures);
   }
@@ -176,7 +180,7 @@ class TrackReport {
   const std::unique_ptr<StreamReport> report_;
   Trails trails_;
   std::set<WarningKind> warned_;
-  int64_t frames_ = 0;
+  int64_t frames_ = 0, number_ = 0;  // that were answered, and all
 };
 
 // Frames, and edits without pictures.
@@ -283,8 +287,8 @@ int RunTrack(const std::vector<std::string>& arguments) {
     return UsageError(kName, "more than one SOURCE; --cameras makes each a camera's");
   }
   if (names->size() > kMaxCameras) return UsageError(kName, absl::StrCat("more than ", kMaxCameras, " cameras"));
-  for (const absl::Status& status :
-       {connection_flags.Validate(), video.Validate(), track_flags.Validate(), camera_flags.Validate()}) {
+  for (const absl::Status& status : {connection_flags.Validate(), video.Validate(), track_flags.Validate(),
+                                     camera_flags.Validate(), track_flags.mcap.Validate(bag_flags.path())}) {
     if (!status.ok()) return UsageError(kName, status.message());
   }
   const auto detector = detector_flags.Options();

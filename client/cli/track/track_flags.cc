@@ -55,6 +55,7 @@ void TrackFlags::AddTo(Flags* flags) {
                                   kTrackCsvHeader, ". none: nothing."));
   AddDrawTo(flags, "picture",
             "Trails of the last 32 positions, from blue (new) to red (60 frames and more); cameras side by side.");
+  mcap.AddTo(flags);
   AddViewFlags(flags, true, &view);
   AddProgressTo(flags);
   flags->Int("in-flight", "N", "Frames sent ahead of their answers (1..4096, default 8).", &in_flight);

@@ -12,6 +12,7 @@
 #include "client/cli/output/live_view.h"
 #include "client/cli/output/output.h"
 #include "client/cli/output/scenes.h"
+#include "client/cli/source/bag_flags.h"
 #include "client/cli/source/source.h"
 #include "client/cli/source/waiting.h"
 #include "features/steady_time.h"
@@ -40,8 +41,8 @@ struct ViewFlags {
                   &addresses.page);
     AddFoxgloveFlags(flags, &addresses);
     flags->Float("rate", "FPS",
-                 "Pictures a second, of files (0..1000; default: the video's own, else 30). 0: as fast as they are "
-                 "answered.",
+                 "Pictures a second, of files (0..1000; default: the video's or the recording's own, else 30). 0: as "
+                 "fast as they are answered.",
                  &rate);
     flags->Bool("loop", "Begin again at the end of SOURCE (default: yes).", &loop);
   }
@@ -61,7 +62,8 @@ struct ViewFlags {
 };
 
 std::string Help(const Flags& flags) {
-  return "Usage: glint view [OPTION]... SOURCE\n\n" +
+  return "Usage: glint view [OPTION]... SOURCE\n"
+         "       glint view --bag FILE [--topic TOPIC] [OPTION]...\n\n" +
          Wrap(
              "Serves a web page with the frames of SOURCE, what a server finds in them, and where the time goes; it "
              "can pause and change threshold and features. SOURCE is as for glint stream. While there is no server "
@@ -75,6 +77,7 @@ std::string Help(const Flags& flags) {
          "\nExamples\n"
          "  glint view --server inproc video.mp4\n"
          "  glint view --detector pyca --features 300 0\n"
+         "  glint view --bag drive.mcap --topic /cam0/image_raw\n"
          "  ssh -L 8017:localhost:8017 robot glint view 0\n";
 }
 
@@ -223,16 +226,20 @@ int RunView(const std::vector<std::string>& arguments) {
   DetectorFlags detector_flags;
   ViewFlags view_flags;
   VideoOptions video;
+  BagFlags bag_flags;
   Flags flags;
   connection_flags.AddTo(&flags);
   detector_flags.AddTo(&flags);
   view_flags.AddTo(&flags);
   video.AddTo(&flags);
+  bag_flags.AddTo(&flags, BagFlags::Topics::kEach);
 
   const auto operands = flags.Parse(arguments);
   if (!operands.ok()) return UsageError(kName, operands.status().message());
   if (flags.help_wanted()) return Print(kName, Help(flags));
-  if (operands->size() != 1) return UsageError(kName, operands->empty() ? "no SOURCE given" : "more than one SOURCE");
+  auto names = bag_flags.Sources(*operands);
+  if (!names.ok()) return UsageError(kName, names.status().message());
+  if (names->size() != 1) return UsageError(kName, names->empty() ? "no SOURCE given" : "more than one SOURCE");
   for (const absl::Status& status : {connection_flags.Validate(), video.Validate(), view_flags.Validate()}) {
     if (!status.ok()) return UsageError(kName, status.message());
   }
@@ -240,9 +247,10 @@ int RunView(const std::vector<std::string>& arguments) {
   if (!detector.ok()) return UsageError(kName, detector.status().message());
   const auto mask = ReadMask(detector_flags.mask);
   if (!mask.ok()) return UsageError(kName, mask.status().message());
-  const auto source = OpenSource(operands->front(), SendFormat::kGray, video);
+  if (const absl::Status s = bag_flags.Open(&*names, &video); !s.ok()) return SourceError(kName, s);
+  const auto source = OpenSource(names->front(), SendFormat::kGray, video);
   if (!source.ok()) return SourceError(kName, source.status());
-  const std::string title = absl::StrCat(operands->front(), " on ", connection_flags.server);
+  const std::string title = absl::StrCat(names->front(), " on ", connection_flags.server);
   auto live = LiveView::Open(kName, view_flags.addresses, title, &*detector);
   if (!live.ok()) return UsageError(kName, live.status().message());
   client::StreamOptions options;
@@ -252,7 +260,7 @@ int RunView(const std::vector<std::string>& arguments) {
   options.region = detector_flags.region;
   options.in_flight = kInFlight;
   options.timeout = connection_flags.timeout_or(options.timeout);
-  return Viewer(view_flags, source->get(), options, &*live).Run(connection_flags);
+  return bag_flags.ExitStatus(kName, Viewer(view_flags, source->get(), options, &*live).Run(connection_flags));
 }
 
 }  // namespace glint::cli

@@ -2,8 +2,6 @@
 
 #include <google/protobuf/descriptor.pb.h>
 
-#include <array>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -23,32 +21,26 @@ constexpr char kStagesSchema[] =
     R"({"type": "object", "properties": {"frame": {"type": "string"}, "stages": {"type": "array", "items": )"
     R"({"type": "object", "properties": {"name": {"type": "string"}, "ms": {"type": "number"}}}}}})";
 
-struct Offer {
-  const char* topic;
-  const Descriptor* schema;  // null: JSON
-};
-
-std::array<Offer, kChannelCount> Offers() {
-  return {{{"/image", foxglove::CompressedImage::descriptor()},
-           {"/annotations", foxglove::ImageAnnotations::descriptor()},
-           {"/pose", foxglove::PoseInFrame::descriptor()},
-           {"/tf", foxglove::FrameTransform::descriptor()},
-           {"/path", foxglove::PosesInFrame::descriptor()},
-           {"/map", foxglove::PointCloud::descriptor()},
-           {"/stages", nullptr},
-           {"/log", foxglove::Log::descriptor()}}};
-}
-
-// A FileDescriptorSet of the schemas and what they import, in base64.
-std::string Schemas() {
-  const google::protobuf::FileDescriptor* const file = foxglove::CompressedImage::descriptor()->file();
+// With what its file imports.
+Offer InProtobuf(const char* topic, const Descriptor& type) {
   google::protobuf::FileDescriptorSet files;
-  for (int i = 0; i < file->dependency_count(); ++i) file->dependency(i)->CopyTo(files.add_file());
-  file->CopyTo(files.add_file());
-  return absl::Base64Escape(files.SerializeAsString());
+  for (int i = 0; i < type.file()->dependency_count(); ++i) type.file()->dependency(i)->CopyTo(files.add_file());
+  type.file()->CopyTo(files.add_file());
+  return {topic, "protobuf", type.full_name(), "protobuf", files.SerializeAsString()};
 }
 
 }  // namespace
+
+std::array<Offer, kChannelCount> Offers() {
+  return {{InProtobuf("/image", *foxglove::CompressedImage::descriptor()),
+           InProtobuf("/annotations", *foxglove::ImageAnnotations::descriptor()),
+           InProtobuf("/pose", *foxglove::PoseInFrame::descriptor()),
+           InProtobuf("/tf", *foxglove::FrameTransform::descriptor()),
+           InProtobuf("/path", *foxglove::PosesInFrame::descriptor()),
+           InProtobuf("/map", *foxglove::PointCloud::descriptor()),
+           {"/stages", "json", "glint.Stages", "jsonschema", kStagesSchema},
+           InProtobuf("/log", *foxglove::Log::descriptor())}};
+}
 
 std::string ChooseFoxgloveProtocol(absl::string_view offered) {
   for (const absl::string_view known : kProtocols) {
@@ -72,15 +64,11 @@ std::string ServerInfo(const std::string& title) {
 std::string Advertisement() {
   JsonWriter json(JsonWriter::Layout::kOneLine);
   json.BeginObject().Key("op").String("advertise").Key("channels").BeginArray();
-  const std::string schemas = Schemas();
   int64_t id = 0;
   for (const Offer& offer : Offers()) {
-    const bool is_json = offer.schema == nullptr;
-    json.BeginObject().Key("id").Int(++id).Key("topic").String(offer.topic);
-    json.Key("encoding").String(is_json ? "json" : "protobuf");
-    json.Key("schemaName").String(is_json ? "glint.Stages" : offer.schema->full_name());
-    json.Key("schemaEncoding").String(is_json ? "jsonschema" : "protobuf");
-    json.Key("schema").String(is_json ? kStagesSchema : schemas).EndObject();
+    json.BeginObject().Key("id").Int(++id).Key("topic").String(offer.topic).Key("encoding").String(offer.encoding);
+    json.Key("schemaName").String(offer.schema_name).Key("schemaEncoding").String(offer.schema_encoding);
+    json.Key("schema").String(offer.encoding == "json" ? offer.schema : absl::Base64Escape(offer.schema)).EndObject();
   }
   json.EndArray().EndObject();
   return json.text();

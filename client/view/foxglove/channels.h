@@ -2,6 +2,7 @@
 #ifndef GLINT_CLIENT_VIEW_FOXGLOVE_CHANNELS_H_
 #define GLINT_CLIENT_VIEW_FOXGLOVE_CHANNELS_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -25,6 +26,13 @@ enum Channel : uint32_t {
 // A set of channels.
 using Channels = uint32_t;
 constexpr Channels Of(uint32_t channel) { return Channels{1} << channel; }
+
+// What a channel has, in the words of Foxglove's protocol and of MCAP.
+struct Offer {
+  std::string topic, encoding, schema_name, schema_encoding;
+  std::string schema;  // of "protobuf" a FileDescriptorSet
+};
+std::array<Offer, kChannelCount> Offers();
 
 // Of those that a client offers (Sec-WebSocket-Protocol), the one to speak; empty: none is known.
 std::string ChooseFoxgloveProtocol(absl::string_view offered);
