@@ -2,6 +2,9 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS glint-server glint RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET glint-ros2)
+  install(TARGETS glint-ros2 RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 
 install(TARGETS glint_client glint_proto glint_features EXPORT glint
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,5 +1,6 @@
 # `cpack` makes the Debian package `glint`: server, client, all libraries that they load, unit, manual pages, shell
-# completions. It wants of a machine the C and C++ runtime and, for the GPU, CUDA's driver.
+# completions. It wants of a machine the C and C++ runtime and, for the GPU, CUDA's driver. Where glint-ros2 is built, it
+# makes the package `glint-ros2` as well, which wants Fast DDS and all other libraries of the distribution that made it.
 if(GLINT_SANITIZE)
   return()
 endif()
@@ -50,7 +51,11 @@ set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/GlintCarry.cmake)
 # The manual pages are the programs' own help texts, so that they cannot differ from the programs.
 find_program(GLINT_GZIP gzip)
 set(pages "")
-foreach(program glint-server glint)
+set(programs glint-server glint)
+if(TARGET glint-ros2)
+  list(APPEND programs glint-ros2)
+endif()
+foreach(program ${programs})
   set(page ${glint_extras}/${program}.1)
   add_custom_command(OUTPUT ${page}.gz
     COMMAND ${CMAKE_COMMAND} -E env ${PROJECT_SOURCE_DIR}/deploy/package/manual-page.sh ${page}
@@ -58,12 +63,13 @@ foreach(program glint-server glint)
     COMMAND ${GLINT_GZIP} -9nf ${page}
     DEPENDS ${program} ${PROJECT_SOURCE_DIR}/deploy/package/manual-page.sh VERBATIM)
   list(APPEND pages ${page}.gz)
+  set(page_of_${program} ${page}.gz)
 endforeach()
 add_custom_target(glint_manual_pages ALL DEPENDS ${pages})
 
 set(part COMPONENT server)
 install(TARGETS glint-server glint RUNTIME DESTINATION bin ${part} EXCLUDE_FROM_ALL)
-install(FILES ${pages} DESTINATION share/man/man1 ${part} EXCLUDE_FROM_ALL)
+install(FILES ${page_of_glint-server} ${page_of_glint} DESTINATION share/man/man1 ${part} EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.service DESTINATION lib/systemd/system ${part}
         EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.service.d/gpu.conf
@@ -95,4 +101,35 @@ set(CPACK_DEBIAN_SERVER_DESCRIPTION "feature-detection server for the edge, and 
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA "${glint_control}")
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "ffmpeg")  # for videos as SOURCE
+
+if(TARGET glint-ros2)
+  find_program(GLINT_SHLIBDEPS dpkg-shlibdeps)
+  if(NOT GLINT_SHLIBDEPS)
+    message(FATAL_ERROR "GLINT_PACKAGE: package glint-ros2 needs dpkg-shlibdeps (package dpkg-dev); or GLINT_ROS2=OFF")
+  endif()
+  set(part COMPONENT ros2)
+  install(TARGETS glint-ros2 RUNTIME DESTINATION bin ${part} EXCLUDE_FROM_ALL)
+  install(FILES ${page_of_glint-ros2} DESTINATION share/man/man1 ${part} EXCLUDE_FROM_ALL)
+  install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-ros2.service DESTINATION lib/systemd/system ${part}
+          EXCLUDE_FROM_ALL)
+  install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-ros2.env ${PROJECT_SOURCE_DIR}/deploy/ros2/glint-ros2.yaml
+          DESTINATION /etc/glint ${part} EXCLUDE_FROM_ALL)
+  install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/glint-ros2/copyright DESTINATION share/doc/glint-ros2 ${part}
+          EXCLUDE_FROM_ALL)
+  file(GLOB glint_ros2_control CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/deploy/package/glint-ros2/p*
+       ${PROJECT_SOURCE_DIR}/deploy/package/glint-ros2/conffiles)
+  list(APPEND CPACK_COMPONENTS_ALL ros2)
+  set(CPACK_DEBIAN_ROS2_PACKAGE_NAME glint-ros2)
+  set(CPACK_DEBIAN_ROS2_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_ROS2_PACKAGE_SECTION science)
+  set(CPACK_DEBIAN_ROS2_DESCRIPTION "Glint as a node of ROS 2
+ Takes images of a robot's topics, has glint-server find features in them and locate
+ the robot, and publishes odometry, transforms and point clouds. A client of the
+ server, which may be on another machine; needs no installation of ROS.")
+  set(CPACK_DEBIAN_ROS2_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_ROS2_PACKAGE_DEPENDS passwd)
+  set(CPACK_DEBIAN_ROS2_PACKAGE_SUGGESTS glint)
+  set(CPACK_DEBIAN_ROS2_PACKAGE_CONTROL_EXTRA "${glint_ros2_control}")
+  set(CPACK_DEBIAN_ROS2_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+endif()
 include(CPack)

@@ -43,7 +43,7 @@ for tool in patchelf xz; do
 done
 
 if [[ $configure -eq 1 ]]; then
-  cmake --preset release -B "$build" -DGLINT_CUDA_ARCHS="$archs" -DGLINT_PICTURES=OFF -DGLINT_CUDA_SHARED=ON
+  cmake --preset release -B "$build" -DGLINT_CUDA_ARCHS="$archs" -DGLINT_PICTURES=OFF -DGLINT_ROS2=OFF -DGLINT_CUDA_SHARED=ON
   cmake --build "$build" --parallel "$(nproc)"
 fi
 

@@ -6,7 +6,7 @@
 #
 #   --output        default: build/release-files; must be empty
 #   --snapshot      the commit needs no tag vX.Y.Z; names of files get its number and hash
-#   --sources-only  without what has to be compiled: no package glint, no bill of materials
+#   --sources-only  without what has to be compiled: no package glint or glint-ros2, no bill of materials
 #   --arm64         package glint for arm64 as well, by scripts/cross-arm64.sh, with CUDA if there is nvcc
 #   --sign          a key of gpg that signs the checksums
 #
@@ -63,8 +63,10 @@ compile() {
 if [[ $programs -eq 1 ]]; then
   compile >"$work/log" 2>&1 || { tail -50 "$work/log" >&2 && fail 'package glint cannot be made'; }
   mv "$build"/*.deb "$output"
-  say 'package glint'
-  "$tree/scripts/sbom.py" "$build" glint-server glint >"$output/$name.spdx.json"
+  programs_made=(glint-server glint)
+  if [[ -e $build/ros2/glint-ros2 ]]; then programs_made+=(glint-ros2); fi
+  say "packages of ${programs_made[*]}"
+  "$tree/scripts/sbom.py" "$build" "${programs_made[@]}" >"$output/$name.spdx.json"
   say 'bill of materials'
 fi
 if [[ $arm64 -eq 1 ]]; then

@@ -6,13 +6,14 @@
 #
 #   build  compilers and libraries of the server, the client and the benchmarks
 #   test   additional packages for the tests
+#   ros2   Fast DDS, for glint-ros2; without it everything else is built
 #   video  FFmpeg, with which glint decodes videos (or GStreamer; the group ci has it)
 #   ci     linters, Go and its gRPC for the client in another language, Prometheus and an AArch64 cross compiler and
 #          emulator; tests that need one of these skip without it. Note that Debian's packages prometheus, haproxy and
 #          nginx start a service.
 #   containers  podman with what it needs, for the tests of containers
 #   python   what scripts/package-python.sh makes the Python packages with
-#   release  build and python, the AArch64 cross compiler and emulator, and what packages are made with
+#   release  build, python and ros2, the AArch64 cross compiler and emulator, and what packages are made with
 #   view   Chromium, for the tests of the live view's page and for tools/make-screenshots.sh
 #   sanitize  Clang and its runtime, for the presets asan and tsan and for tools/fuzz.sh
 #
@@ -32,10 +33,14 @@ group_packages() {
       echo libgtest-dev libgmock-dev libceres-dev zlib1g-dev mold:mold python3:python3 procps:ps \
         python3-grpcio python3-protobuf python3-numpy python3-setuptools python3-wheel ffmpeg:ffmpeg
       ;;
+    ros2)
+      echo libfastrtps-dev
+      ;;
     video)
       echo ffmpeg:ffmpeg
       ;;
     ci)
+      group_packages ros2
       echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck python3-venv \
         golang-go:go golang-google-grpc-dev golang-google-protobuf-dev \
         prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind haproxy:haproxy nginx:nginx iproute2:ip \
@@ -52,7 +57,7 @@ group_packages() {
       echo protobuf-compiler:protoc python3:python3 python3-setuptools python3-wheel
       ;;
     release)
-      group_packages build && group_packages python
+      group_packages build && group_packages python && group_packages ros2
       echo g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64 patchelf:patchelf python3-pip
       ;;
     view)
@@ -62,7 +67,7 @@ group_packages() {
       echo clang:clang++ libclang-rt-dev
       ;;
     *)
-      echo "setup.sh: $1: not one of build, test, video, ci, containers, python, release, view, sanitize" >&2
+      echo "setup.sh: $1: not one of build, test, ros2, video, ci, containers, python, release, view, sanitize" >&2
       return 1
       ;;
   esac
@@ -75,7 +80,7 @@ installed() {
 }
 
 if [[ ${1-} == --group-of ]]; then
-  for group in build test video ci containers view sanitize; do
+  for group in build test ros2 video ci containers view sanitize; do
     packages=$(group_packages "$group")
     for item in $packages; do
       [[ ${2:?} != "${item%%:*}" && $2 != "${item#*:}" ]] || { echo "$group" && exit; }

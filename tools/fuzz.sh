@@ -36,7 +36,8 @@ done
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: --jobs: \"$jobs\" is not a number from 1" >&2 && exit 2; }
 [[ $seed =~ ^[0-9]+$ ]] || { echo "fuzz.sh: --seed: \"$seed\" is not a number" >&2 && exit 2; }
 if [[ ${#targets[@]} -eq 0 ]]; then
-  targets=(bag calibration dataset encoded foxglove handoff http2 localize map options pairs raw ros session text track wire y4m)
+  targets=(bag calibration dataset encoded foxglove handoff http2 localize map options pairs raw ros ros2_config ros2_input session text track
+    wire y4m)
 fi
 for target in "${targets[@]}"; do
   [[ -f tests/fuzz/targets/${target}_fuzz.cc ]] || { echo "fuzz.sh: no target $target" >&2 && exit 2; }
@@ -48,6 +49,14 @@ if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned 
 fi
 
 cmake --preset asan >/dev/null
+if ! grep -q '^fastrtps_DIR:.*=/' build/asan/CMakeCache.txt; then
+  echo "fuzz.sh: without ros2_config and ros2_input: no Fast DDS here (scripts/setup.sh ros2)"
+  for i in "${!targets[@]}"; do
+    case ${targets[i]} in ros2_*) unset "targets[i]" ;; esac
+  done
+  [[ ${#targets[@]} -gt 0 ]] || exit 1
+  targets=("${targets[@]}")
+fi
 cmake --build build/asan --parallel "$(nproc)" --target "${targets[@]/#/fuzz_}"
 echo "fuzz.sh: built in $SECONDS s"
 

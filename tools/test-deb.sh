@@ -44,7 +44,7 @@ deb=$given
 if [[ -d $given ]]; then
   (cd "$work" && cpack --config "$given/CPackConfig.cmake" -B "$work" >cpack.log) ||
     { cat "$work/cpack.log" && fail cpack; }
-  deb=$(echo "$work"/*.deb)
+  deb=$(echo "$work"/glint_*.deb)
 fi
 say "$(basename "$deb"): $(stat -c %s "$deb") bytes; $(dpkg-deb -f "$deb" Depends)"
 dpkg-deb --fsys-tarfile "$deb" | tar -t >"$work/files"

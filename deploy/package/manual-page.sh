@@ -15,6 +15,7 @@ verbatim() {
 
 case $name in
   glint-server) summary='feature-detection server' commands='' ;;
+  glint-ros2) summary='node of ROS 2 in front of a Glint server' commands='' ;;
   *) summary='client of a Glint feature-detection server'
     commands=$("$@" --help | sed -n '/^Commands$/,/^$/s/^  \([a-z-]*\) .*/\1/p') ;;
 esac

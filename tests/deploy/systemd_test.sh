@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The unit is one that systemd understands, and it is exposed to less than 3.0 of 10: without and with a GPU.
+# The units are ones that systemd understands, and they are exposed to less than 3.0 of 10: the server's without and with a
+# GPU, and that of glint-ros2.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=/dev/null
@@ -10,9 +11,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 units=$work/units
 mkdir "$units"
-unit=glint-server.service
 # verify wants the program to be there.
-sed "s|^ExecStart=/usr/bin/glint-server |ExecStart=$(type -P true) |" deploy/systemd/$unit >"$units/$unit"
+take() {
+  unit=$1
+  sed "s|^ExecStart=/usr/bin/[a-z0-9-]* |ExecStart=$(type -P true) |" "deploy/systemd/$unit" >"$units/$unit"
+}
 
 score() {
   systemd-analyze security --offline=true "$units/$unit" | sed -n 's/.*Overall exposure level for .*: \([0-9.]*\) .*/\1/p'
@@ -27,9 +30,12 @@ check() {
   awk -v exposure="$exposure" 'BEGIN { exit !(exposure != "" && exposure < 3.0) }'
 }
 
+take glint-ros2.service
+check 'in ROS 2'
+take glint-server.service
 check 'without a GPU'
 mkdir "$units/$unit.d"
-cp deploy/systemd/$unit.d/gpu.conf "$units/$unit.d/"
+cp "deploy/systemd/$unit.d/gpu.conf" "$units/$unit.d/"
 check 'with a GPU'
 
 # The checks above do notice: a setting that does not exist, and a unit without its walls.

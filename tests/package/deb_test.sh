@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # deb_test.sh CMAKE SOURCE-FOLDER
-# cmake/GlintPackage.cmake and cpack on two small programs with a library of the distribution: the package installs nothing
-# but them, their library, its license and the files of deploy/, and depends on the C and C++ runtime alone.
+# cmake/GlintPackage.cmake and cpack on small programs with a library of the distribution: the package glint installs nothing
+# but two of them, their library, its license and the files of deploy/, and depends on the C and C++ runtime alone. The
+# package glint-ros2 installs the third, and depends on the library's package.
 set -euo pipefail
 cmake=$1 source=$2
 
-for tool in patchelf readelf python3 dpkg-deb dpkg-query ninja; do
+for tool in patchelf readelf python3 dpkg-deb dpkg-query dpkg-shlibdeps ninja; do
   command -v "$tool" >/dev/null || { echo "GLINT_SKIP_ALL: $tool is not installed" && exit 0; }
 done
 dpkg-query -W zlib1g-dev >/dev/null 2>&1 || { echo 'GLINT_SKIP_ALL: zlib1g-dev is not installed' && exit 0; }
@@ -24,7 +25,7 @@ cat >"$work/small/CMakeLists.txt" <<CMAKE
 cmake_minimum_required(VERSION 3.22)
 project(small VERSION 1.2.3 LANGUAGES CXX)
 set(PROJECT_SOURCE_DIR "$source")
-foreach(program glint-server glint)
+foreach(program glint-server glint glint-ros2)
   add_executable(\${program} program.cc)
   target_link_libraries(\${program} PRIVATE z)
 endforeach()
@@ -47,6 +48,24 @@ for program in glint-server glint; do
   grep -qF "$work/root/usr/bin/../lib/glint/libz.so.1" "$work/loaded" || { cat "$work/loaded" && fail 'another zlib'; }
   [[ $(env -i "$work/root/usr/bin/$program") == 'zlib 1.'* ]] || fail "$program does not run"
 done
+[[ ! -e $work/root/usr/bin/glint-ros2 ]] || fail 'the server has glint-ros2 with it'
+
+# The program in ROS 2, which is the distribution's.
+ros2=$work/build/glint-ros2_1.2.3_$(dpkg --print-architecture).deb
+depends=$(dpkg-deb -f "$ros2" Depends)
+[[ $depends == *zlib1g* && $depends == *libc6* && $depends == *passwd* ]] || fail "glint-ros2 Depends: $depends"
+dpkg-deb --extract "$ros2" "$work/ros2" && dpkg-deb --control "$ros2" "$work/ros2-control"
+[[ $(cd "$work/ros2" && find . -type f | sort | paste -sd ' ') == './etc/glint/glint-ros2.env ./etc/glint/glint-ros2.yaml '\
+'./usr/bin/glint-ros2 ./usr/lib/systemd/system/glint-ros2.service ./usr/share/doc/glint-ros2/copyright '\
+'./usr/share/man/man1/glint-ros2.1.gz' ]] || fail "other files in glint-ros2: $(find "$work/ros2" -type f)"
+! readelf --dynamic "$work/ros2/usr/bin/glint-ros2" | grep -E 'RPATH|RUNPATH' || fail 'it looks for libraries elsewhere'
+[[ $(env -i "$work/ros2/usr/bin/glint-ros2") == 'zlib 1.'* ]] || fail 'glint-ros2 does not run'
+for script in postinst prerm postrm; do
+  [[ -x $work/ros2-control/$script ]] || fail "glint-ros2 has no $script"
+done
+! grep -vxFf <(cd "$work/ros2" && find etc -type f | sed 's|^|/|') "$work/ros2-control/conffiles" ||
+  fail 'conffiles names what is not there'
+[[ $(wc -l <"$work/ros2-control/conffiles") -eq 2 ]] || fail 'a file of /etc is no conffile'
 
 # A library that belongs to no package stops cpack.
 cp "$(realpath "$(g++ -print-file-name=libz.so)")" "$work/small/libodd.so.1"
@@ -57,4 +76,4 @@ rm "$deb"
 ! (cd "$work/build" && cpack) >"$work/log" 2>&1 || fail 'a package without one of its libraries is made'
 grep -q 'wants libodd.so.1: not found' "$work/log" || { cat "$work/log" && fail 'the missing library is not named'; }
 [[ ! -e $deb ]] || fail 'an incomplete package is there'
-echo 'a package that wants the C and C++ runtime alone'
+echo 'a package that wants the C and C++ runtime alone, and one that wants the distribution'
