@@ -5,8 +5,8 @@ RESULTS.xml is what `ctest --output-junit` wrote. Lists failed programs, then ea
 what would make them run, then one line "N passed, N failed, N skipped" of test cases. CTest counts programs; the cases
 of each are counted from the output of GoogleTest and Python's unittest. A program without such output is one case.
 
---strict  a case that is skipped for another reason than a missing GPU is a failure; so are those that want photographs,
-          if GLINT_TEST_DATA names some
+--strict  a case that is skipped for another reason than a missing GPU is a failure; so are those that want photographs
+          or nodes of ROS 2, where GLINT_TEST_DATA or GLINT_ROS2_PYTHON names some
 --counts  also write "PASSED FAILED SKIPPED" there
 
 Exit status 1 if a case failed or none passed.
@@ -21,6 +21,7 @@ import sys
 import xml.etree.ElementTree
 
 SETUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'setup.sh')
+VARIABLES = 'GLINT_TEST_DATA', 'GLINT_ROS2_PYTHON'  # that reasons begin with
 GPU = re.compile(r'no usable CUDA device[^;(]*|.*\bGPU\b.*')
 GTEST = {kind: re.compile(r'^\[  %s +\] (\d+) test' % kind, re.M) for kind in ('PASSED', 'FAILED', 'SKIPPED')}
 GTEST_REASON = re.compile(r': Skipped\n(.*)$', re.M)
@@ -106,8 +107,8 @@ def main():
             print(f'{number:6d}  {reason}{remedy(reason)}')
     failed, skipped = counts.failed, sum(counts.skipped.values())
     if options.strict:
-        avoidable = sum(number for reason, number in others.items()
-                        if 'GLINT_TEST_DATA' in os.environ or not reason.startswith('GLINT_TEST_DATA'))
+        unset = tuple(name for name in VARIABLES if name not in os.environ)
+        avoidable = sum(number for reason, number in others.items() if not reason.startswith(unset))
         if avoidable:
             print(f'test-summary.py: --strict: {avoidable} of them count as failed')
         failed += avoidable

@@ -27,7 +27,7 @@ atexit.register(FOLDER.cleanup)
 
 def setUpModule():
     if rosbag1 is None:
-        raise unittest.SkipTest("rosbags is not installed (pip install rosbags)")
+        raise unittest.SkipTest("rosbags is not installed (tools/pypi-venv.sh rosbags)")
 
 
 class Maker:

@@ -25,6 +25,10 @@ cp -r "$source/../../python" "$source/../../proto" "$folder"
 (cd "$folder/python" && "$python" setup.py --quiet build_py --build-lib "$folder/lib" >"$folder/build.log" 2>&1) ||
   { cat "$folder/build.log" && exit 1; }
 export PYTHONPATH=$folder/lib:$source PYTHONWARNINGS=error::ResourceWarning
+# Where tools/pypi-venv.sh has put rosbags, if it is for this Python.
+for packages in "$source"/../../build/rosbags-venv/lib/python*/site-packages; do
+  if PYTHONPATH=$packages "$python" -c 'import rosbags.rosbag2' 2>/dev/null; then PYTHONPATH+=:$packages; fi
+done
 for test in "$@"; do
   "$python" "$source/$test" --verbose
 done

@@ -1,4 +1,4 @@
-# glint-ros2 against real nodes of ROS 2, which tools/ros2-venv.sh installs from PyPI (GLINT_ROS2_PYTHON: another Python
+# glint-ros2 against real nodes of ROS 2, which tools/pypi-venv.sh ros2 installs from PyPI (GLINT_ROS2_PYTHON: another Python
 # with rclpy). They send and read on one domain, so one at a time.
 add_executable(ros2_tf_echo tf_echo.cc)
 target_link_libraries(ros2_tf_echo PRIVATE glint_compile glint::ros2_dds absl::status absl::strings)
