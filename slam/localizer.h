@@ -55,7 +55,7 @@ absl::Status ValidateLocalizerOptions(const LocalizerOptions& options);
 struct LocalizerResult : OdometryResult {
   bool loop_closed = false;  // the map was corrected before this pair, or became one with another
   // What the camera's poses before were moved by: new world from old, of this map or one that has become it. Nothing:
-  // the world is where it was.
+  // the world is where it was. Steps from pair to pair without it are those of the odometry, with half the error.
   std::optional<Pose> world_correction;
   int64_t keyframes = 0;  // of all maps
   int64_t points = 0;     // likewise

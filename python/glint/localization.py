@@ -142,9 +142,9 @@ class Location:
     rectified           the camera whose pose it is, where the stream's images are raw; else None
     inertial            Inertial, of a stream with glint.Imu; else None
     level               the world's z points up, against gravity
-    world_correction    float64 (4, 4): the world has moved since the last answer (a loop, gravity that was found):
-                        takes the poses that the answers before had, near the camera, to the world as it is now; else
-                        None
+    world_correction    float64 (4, 4): the world has moved since the last answer (keyframes that were adjusted, a loop,
+                        gravity that was found): takes the poses that the answers before had, near the camera, to the
+                        world as it is now, so that the rest is how the camera moved; else None
     """
 
     status: LocationStatus

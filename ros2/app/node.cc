@@ -1,7 +1,10 @@
 #include "ros2/app/node.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,6 +31,19 @@ int SlotsOf(const Config& config) {
     if (features->enabled) frames += kFrames;
   }
   return frames * pictures + kInputSlots;
+}
+
+// Entries of `qos` for topics that the node has not.
+std::vector<std::string> UnusedQos(const Config& config, const std::vector<std::string>& topics) {
+  std::vector<std::string> unused;
+  for (const auto& [name, setting] : config.qos.of_topic) {
+    const std::string topic = config.Topic(name);
+    const auto is_it = [&topic](const std::string& other) {
+      return other == topic || other == absl::StrCat(topic, "/compressed");
+    };
+    if (std::none_of(topics.begin(), topics.end(), is_it)) unused.push_back(name);
+  }
+  return unused;
 }
 
 }  // namespace
@@ -77,6 +93,12 @@ absl::Status Node::Start() {
   sources.diagnose = [this] { return Diagnose(); };
   sources.now_ns = [this] { return config_.use_sim_time ? clock_ns_.load() : absl::GetCurrentTimeNanos(); };
   GLINT_ASSIGN_OR_RETURN(diagnostics_, Diagnostics::Open(context, std::move(sources)));
+  std::vector<std::string> topics = participant_->OpenTopics();
+  if (const auto unused = UnusedQos(config_, topics); !unused.empty()) {
+    std::sort(topics.begin(), topics.end());
+    return absl::InvalidArgumentError(absl::StrCat(
+        "qos: ", absl::StrJoin(unused, ", "), ": the node has no such topic; it has ", absl::StrJoin(topics, ", ")));
+  }
   return absl::OkStatus();
 }
 

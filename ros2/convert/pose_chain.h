@@ -13,8 +13,6 @@
 // map_id that no correction explains, RELOCALIZED, NEW_MAP, and another stream. Then it is the motion of the step
 // before, gone on with for as long as the step takes, with the inertial sensor's velocity where that is known; none if
 // it takes over kLongestStep, or no velocity is known.
-//
-// Adjustments of the last keyframes, millimetres, go into odom.
 #ifndef GLINT_ROS2_CONVERT_POSE_CHAIN_H_
 #define GLINT_ROS2_CONVERT_POSE_CHAIN_H_
 

@@ -32,6 +32,7 @@ class Complainer {
  public:
   virtual ~Complainer() = default;
   virtual void Complain() = 0;
+  virtual const std::string& topic() const = 0;
 };
 
 // Those that there are now.
@@ -49,9 +50,16 @@ class Complainers {
     const absl::MutexLock lock(&mutex_);
     for (Complainer* one : all_) one->Complain();
   }
+  std::vector<std::string> Topics() const {
+    const absl::MutexLock lock(&mutex_);
+    std::vector<std::string> topics;
+    topics.reserve(all_.size());
+    for (const Complainer* one : all_) topics.push_back(one->topic());
+    return topics;
+  }
 
  private:
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::vector<Complainer*> all_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -186,6 +194,7 @@ class DdsParticipant : public Participant {
                                                  RequestCallback callback) override {
     return NewService(domain_.get(), name, type, std::move(callback));
   }
+  std::vector<std::string> OpenTopics() const override { return complainers_.Topics(); }
   std::vector<std::string> TakeWarnings() override {
     complainers_.Complain();
     std::vector<std::string> warnings = domain_->warnings().Take();

@@ -108,6 +108,9 @@ class Participant {
   virtual absl::StatusOr<std::unique_ptr<Service>> Serve(const std::string& name, const ServiceInfo& type,
                                                          RequestCallback callback) = 0;
 
+  // Those of the subscriptions and publishers that there are.
+  virtual std::vector<std::string> OpenTopics() const = 0;
+
   // What went wrong since the last call, for people, each thing once: ends that do not match for their QoS or type and
   // what would mend it; losses with their figures, the socket's buffer, and what would mend them.
   virtual std::vector<std::string> TakeWarnings() = 0;

@@ -306,6 +306,7 @@ void Odometry::FinishAdjustment() {
   rig_uncertainty_ = solved.rig_uncertainty;
   const Pose new_from_old = map_.keyframes.back().camera_from_world.Inverse() * keyframe_from_world;
   camera_from_world_ = camera_from_world_ * keyframe_from_world.Inverse() * map_.keyframes.back().camera_from_world;
+  world_correction_ = new_from_old * world_correction_.value_or(Pose());
   if (!inertial_.has_value()) return;
   inertial_->Correct(new_from_old);
   if (solved.inertial.has_value()) KeepNewestMotion(solved.inertial->newest_sigma);

@@ -134,8 +134,8 @@ class Odometry {
   // Corrects keyframes by their CorrectionOf() (new world from old), points with the last keyframe that sees them, and
   // the camera with the last keyframe. No adjustment may go on.
   void ApplyCorrections(const std::map<int64_t, Pose>& corrections);
-  // What corrections have moved the camera by since the last call (new world from old); nothing: none did, or it is in
-  // another map since.
+  // What adjustments and corrections have moved the camera by since the last call (new world from old); nothing: none
+  // did, or it is in another map since.
   std::optional<Pose> TakeWorldCorrection() { return std::exchange(world_correction_, std::nullopt); }
   // Status and pose of the last pair as they are now, after a correction of the map.
   void Describe(OdometryResult* result) const;

@@ -76,6 +76,8 @@ TEST_F(DdsTest, WhoComesLaterGetsTheLast) {
   ASSERT_TRUE(volatile_.Has(1));
   EXPECT_THAT(latched.messages(), ElementsAre(TextMessage("ghi"), TextMessage("jkl")));
   EXPECT_THAT(volatile_.messages(), ElementsAre(TextMessage("jkl")));
+  EXPECT_THAT(one->OpenTopics(), ElementsAre("/map"));
+  EXPECT_THAT(two->OpenTopics(), ElementsAre("/map", "/map"));
 }
 
 TEST_F(DdsTest, NothingComesAfterItsEnd) {

@@ -82,6 +82,7 @@ class FakeParticipant : public Participant {
   absl::StatusOr<std::unique_ptr<Service>> Serve(const std::string&, const ServiceInfo&, RequestCallback) override {
     return absl::UnimplementedError("Serve");
   }
+  std::vector<std::string> OpenTopics() const override { return {}; }
   std::vector<std::string> TakeWarnings() override { return {}; }
 
  private:

@@ -38,6 +38,7 @@ class FakeParticipant : public Participant {
   absl::StatusOr<std::unique_ptr<Service>> Serve(const std::string&, const ServiceInfo&, RequestCallback) override {
     return absl::UnimplementedError("");
   }
+  std::vector<std::string> OpenTopics() const override { return {}; }
   std::vector<std::string> TakeWarnings() override { return {}; }
 
   // False: nobody has subscribed.

@@ -37,9 +37,12 @@ void MapRequests::Add(Kind kind, const std::string& name, Done done) {
   {
     const absl::MutexLock lock(&mutex_);
     no_stream = no_stream_;
-    if (no_stream.ok()) requests_.push_back({kind, name, next_id_++, std::move(done)});
+    if (no_stream.ok()) {
+      requests_.push_back({kind, name, next_id_++, std::move(done)});
+      return;
+    }
   }
-  if (!no_stream.ok()) done(no_stream);
+  done(no_stream);
 }
 
 absl::Status MapRequests::Write(client::LocalizeStream* stream) {
