@@ -51,16 +51,25 @@ TEST_F(Localize, PosesAreThoseOfTheClientsStream) {
   }
   ASSERT_TRUE((*stream)->Finish().ok());
   const Eigen::Isometry3d base_from_camera = Isometry({-0.5, 0.5, -0.5, 0.5}, {1, 0, 0.5});
+  const auto camera_at = [](const client::CameraPose& pose) { return Isometry(pose.rotation, pose.position); };
+  Eigen::Isometry3d odom_from_camera = Eigen::Isometry3d::Identity();  // of the camera's place at first
+  bool has_moved = false;                                              // the world, by adjustments
   for (size_t i = 0; i < kPairs; ++i) {
     SCOPED_TRACE(i);
     const ros::Odometry odometry = Locate(i);
     EXPECT_EQ(ros::NanosecondsOf(odometry.header.stamp), kStart + static_cast<int64_t>(i + 1) * kFrameNs);
     EXPECT_EQ(odometry.header.frame_id, "odom");
     EXPECT_EQ(odometry.child_frame_id, "base_link");
-    const client::CameraPose& camera = expected[i].pose;
-    const Eigen::Isometry3d pose =
-        base_from_camera * Isometry(camera.rotation, camera.position) * base_from_camera.inverse();
-    EXPECT_LT((Isometry(odometry.pose.pose).matrix() - pose.matrix()).cwiseAbs().maxCoeff(), 1e-9);
+    const Eigen::Isometry3d now = camera_at(expected[i].pose);
+    if (i > 0) {
+      Eigen::Isometry3d last = camera_at(expected[i - 1].pose);
+      if (expected[i].world_correction.has_value()) last = camera_at(*expected[i].world_correction) * last;
+      odom_from_camera = odom_from_camera * last.inverse() * now;
+      has_moved |= (last.matrix() - camera_at(expected[i - 1].pose).matrix()).cwiseAbs().maxCoeff() > 1e-4;
+    }
+    const Eigen::Isometry3d in_odom = base_from_camera * odom_from_camera * base_from_camera.inverse();
+    EXPECT_LT((Isometry(odometry.pose.pose).matrix() - in_odom.matrix()).cwiseAbs().maxCoeff(), 1e-9);
+    const Eigen::Isometry3d pose = base_from_camera * now * base_from_camera.inverse();
     const auto in_map = Last<ros::PoseWithCovarianceStamped>("/pose");
     EXPECT_EQ(in_map.header.frame_id, "map");
     EXPECT_LT((Isometry(in_map.pose.pose).matrix() - pose.matrix()).cwiseAbs().maxCoeff(), 1e-9);
@@ -71,6 +80,7 @@ TEST_F(Localize, PosesAreThoseOfTheClientsStream) {
     EXPECT_EQ(transforms[1].child_frame_id, "base_link");
     EXPECT_EQ(transforms[1].transform.translation.y, odometry.pose.pose.position.y);
   }
+  EXPECT_TRUE(has_moved);
   EXPECT_GE(Last<ros::Path>("/path").poses.size(), 2u);
   const auto fixed = Last<ros::TFMessage>("/tf_static").transforms;
   ASSERT_EQ(fixed.size(), 1u);
