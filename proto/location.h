@@ -22,6 +22,18 @@ enum class InertialStatus : unsigned char {
   kLeftOut = 3  // it contradicts the images, or sends nothing, and a warning says how; poses are the images' alone
 };
 
+inline const char* NameOf(InertialStatus status) {
+  switch (status) {
+    case InertialStatus::kInitializing:
+      return "INITIALIZING";
+    case InertialStatus::kReady:
+      return "READY";
+    case InertialStatus::kLeftOut:
+      return "LEFT_OUT";
+  }
+  return "UNKNOWN";
+}
+
 // World from left camera: x to the right, y down, z ahead; the world is the left camera of the map's first keyframe;
 // with an inertial sensor see Inertial::level.
 struct CameraPose {

@@ -63,6 +63,23 @@ enum class LocationStatus : unsigned char {
   kNewMap = 6        // located: the first pair of another map than before
 };
 inline constexpr int kLocationStatusCount = 7;  // with 0, which no pair has
+inline const char* NameOf(LocationStatus status) {
+  switch (status) {
+    case LocationStatus::kInitializing:
+      return "INITIALIZING";
+    case LocationStatus::kTracking:
+      return "TRACKING";
+    case LocationStatus::kCoasting:
+      return "COASTING";
+    case LocationStatus::kLost:
+      return "LOST";
+    case LocationStatus::kRelocalized:
+      return "RELOCALIZED";
+    case LocationStatus::kNewMap:
+      return "NEW_MAP";
+  }
+  return "UNKNOWN";
+}
 
 }  // namespace glint
 

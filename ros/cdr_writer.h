@@ -12,6 +12,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ros/little_endian.h"
 
 namespace glint::ros {
 
@@ -63,15 +64,9 @@ class CdrWriter {
   // At a multiple of its size from the body's beginning.
   template <class T>
   void PutNumber(T value) {
-    std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t> bits = 0;
-    if constexpr (std::is_floating_point_v<T>) {
-      static_assert(sizeof(bits) == sizeof(T));
-      std::memcpy(&bits, &value, sizeof(T));
-    } else {
-      bits = static_cast<decltype(bits)>(value);
-    }
-    bytes_.resize((bytes_.size() - kHeaderBytes + sizeof(T) - 1) / sizeof(T) * sizeof(T) + kHeaderBytes);
-    for (size_t i = 0; i < sizeof(T); ++i) bytes_.push_back(static_cast<uint8_t>(bits >> (8 * i)));
+    const size_t at = (bytes_.size() - kHeaderBytes + sizeof(T) - 1) / sizeof(T) * sizeof(T) + kHeaderBytes;
+    bytes_.resize(at + sizeof(T));
+    PutLittleEndian(value, bytes_.data() + at);
   }
 
   std::vector<uint8_t>& bytes_;

@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <initializer_list>
-#include <type_traits>
 
 #include "absl/types/span.h"
+#include "ros/little_endian.h"
 #include "ros2/convert/messages.h"
 
 namespace glint::ros2 {
@@ -24,14 +23,7 @@ struct Column {
 
 template <class T>
 void Put(uint8_t* at, T value) {
-  std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t> bits = 0;
-  if constexpr (std::is_floating_point_v<T>) {
-    static_assert(sizeof(bits) == sizeof(T));
-    std::memcpy(&bits, &value, sizeof(T));
-  } else {
-    bits = static_cast<decltype(bits)>(value);
-  }
-  for (size_t i = 0; i < sizeof(T); ++i) at[i] = static_cast<uint8_t>(bits >> (8 * i));
+  ros::PutLittleEndian(value, at);
 }
 
 void Put(uint8_t* at, std::initializer_list<float> values) {

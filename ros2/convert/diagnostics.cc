@@ -15,9 +15,8 @@ namespace {
 
 using ros::DiagnosticStatus;
 
-// Of a pair's status: its word, a sentence, a level.
+// Of a pair's status: a sentence, a level.
 struct Verdict {
-  const char* word;
   const char* sentence;
   std::byte level;
 };
@@ -25,31 +24,19 @@ struct Verdict {
 Verdict VerdictOf(client::LocationStatus status) {
   switch (status) {
     case client::LocationStatus::kInitializing:
-      return {"INITIALIZING", "no map yet: too little that both cameras see", DiagnosticStatus::kWarn};
+      return {"no map yet: too little that both cameras see", DiagnosticStatus::kWarn};
     case client::LocationStatus::kTracking:
-      return {"TRACKING", "located", DiagnosticStatus::kOk};
+      return {"located", DiagnosticStatus::kOk};
     case client::LocationStatus::kCoasting:
-      return {"COASTING", "not located: the last motion goes on", DiagnosticStatus::kWarn};
+      return {"not located: the last motion goes on", DiagnosticStatus::kWarn};
     case client::LocationStatus::kLost:
-      return {"LOST", "not located: lost", DiagnosticStatus::kError};
+      return {"not located: lost", DiagnosticStatus::kError};
     case client::LocationStatus::kRelocalized:
-      return {"RELOCALIZED", "located again", DiagnosticStatus::kOk};
+      return {"located again", DiagnosticStatus::kOk};
     case client::LocationStatus::kNewMap:
-      return {"NEW_MAP", "located in a map that begins here: the one before is not in view", DiagnosticStatus::kWarn};
+      return {"located in a map that begins here: the one before is not in view", DiagnosticStatus::kWarn};
   }
-  return {"UNKNOWN", "not located: a status that is not known", DiagnosticStatus::kError};
-}
-
-const char* WordOf(client::InertialStatus status) {
-  switch (status) {
-    case client::InertialStatus::kInitializing:
-      return "INITIALIZING";
-    case client::InertialStatus::kReady:
-      return "READY";
-    case client::InertialStatus::kLeftOut:
-      return "LEFT_OUT";
-  }
-  return "UNKNOWN";
+  return {"not located: a status that is not known", DiagnosticStatus::kError};
 }
 
 class Figures {
@@ -69,7 +56,7 @@ class Figures {
 };
 
 void AddInertial(const client::Inertial& inertial, Figures* figures) {
-  figures->Add("imu", std::string(WordOf(inertial.status)));
+  figures->Add("imu", std::string(NameOf(inertial.status)));
   figures->Add("level", inertial.level);
   if (inertial.status == client::InertialStatus::kReady) {
     for (const auto& [key, v] : {std::pair("imu velocity (m/s)", &inertial.velocity),
@@ -123,7 +110,7 @@ ros::DiagnosticStatus DiagnosticOf(const std::string& name, const client::Locali
   const Verdict verdict = VerdictOf(l.status);
   status.level = verdict.level;
   status.message = verdict.sentence;
-  figures.Add("status", std::string(verdict.word));
+  figures.Add("status", std::string(NameOf(l.status)));
   const bool is_left_out = l.inertial.has_value() && l.inertial->status == client::InertialStatus::kLeftOut;
   if (status.level == DiagnosticStatus::kOk && (!l.warnings.empty() || l.map_full || is_left_out)) {
     status.level = DiagnosticStatus::kWarn;

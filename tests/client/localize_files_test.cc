@@ -223,7 +223,7 @@ TEST(Trajectory, APathIsOfTheWorldThatMostPairsAreIn) {
 
 TEST(PathTrace, StepsWithoutAPoseAreMarked) {
   using client::LocationStatus;
-  PathTrace trace;
+  client::PathTrace trace;
   for (const LocationStatus status :
        {LocationStatus::kInitializing, LocationStatus::kTracking, LocationStatus::kCoasting, LocationStatus::kLost,
         LocationStatus::kRelocalized, LocationStatus::kNewMap}) {
@@ -237,8 +237,8 @@ TEST(PathTrace, StepsWithoutAPoseAreMarked) {
                                   view::Step::kLocated, view::Step::kLocated));
   client::Location located;
   located.status = LocationStatus::kTracking;
-  for (size_t i = states.size(); i < PathTrace::kMaxSteps; ++i) trace.Add(located);
-  ASSERT_EQ(trace.steps().size(), PathTrace::kMaxSteps / 2);  // every second one was left out
+  for (size_t i = states.size(); i < client::PathTrace::kMaxSteps; ++i) trace.Add(located);
+  ASSERT_EQ(trace.steps().size(), client::PathTrace::kMaxSteps / 2);  // every second one was left out
   EXPECT_EQ(trace.steps()[0].state, view::Step::kLost);
   EXPECT_EQ(trace.steps()[1].state, view::Step::kLost);
   EXPECT_EQ(trace.steps()[2].state, view::Step::kLocated);
@@ -248,7 +248,7 @@ TEST(PathTrace, OfALevelWorldIsFromAboveAndBeginsThere) {
   client::Location location;
   location.status = client::LocationStatus::kTracking;
   location.pose.position = {1, 2, 3};  // x to the right, z ahead
-  PathTrace trace;
+  client::PathTrace trace;
   trace.Add(location);
   EXPECT_THAT(trace.steps(), ElementsAre(AllOf(Field(&view::Step::x, 1), Field(&view::Step::z, 3))));
   location.level = true;  // x ahead, y to the left, z up

@@ -1,17 +1,19 @@
 // The points of a map in parts: what is asked for, and when they are whole.
-#include "client/cli/output/map_reader.h"
+#include "client/scenes/map_reader.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace glint::cli {
+namespace glint::client {
 namespace {
 
 using ::testing::ElementsAre;
 using Point = std::array<float, 3>;
 
-client::LocalizeAnswer Part(int map_id, const view::MapPoints& points, uint64_t next_point) {
-  client::LocalizeAnswer answer;
+const auto kNever = [] { return false; };
+
+LocalizeAnswer Part(int map_id, const view::MapPoints& points, uint64_t next_point) {
+  LocalizeAnswer answer;
   answer.map.map_id = map_id;
   for (const Point& point : points) {
     answer.map.point_id.push_back(answer.map.point_id.size());
@@ -48,11 +50,11 @@ TEST(MapReader, PausesBetweenMaps) {
 
 TEST(MapReader, ReadsOnceMoreFromTheBeginning) {
   MapReader reader(absl::Hours(1), /*patience=*/absl::ZeroDuration());
-  EXPECT_TRUE(reader.Wait());  // for nothing
+  EXPECT_TRUE(reader.Wait(kNever));  // for nothing
   ASSERT_TRUE(reader.Next().has_value());
-  EXPECT_FALSE(reader.Wait());
+  EXPECT_FALSE(reader.Wait(kNever));
   EXPECT_EQ(reader.Take(Part(1, {{1, 2, 3}}, 7)), nullptr);
-  EXPECT_TRUE(reader.Wait());
+  EXPECT_TRUE(reader.Wait(kNever));
   EXPECT_FALSE(reader.is_whole());
   reader.BeginAgain();
   EXPECT_EQ(reader.Next()->point, 0u);
@@ -72,7 +74,7 @@ TEST(MapReader, MixesNoMapsAndBeginsAgainAfterAFailure) {
   EXPECT_EQ(reader.Next()->point, 0u);
   EXPECT_EQ(reader.Take(Part(2, {{4, 5, 6}}, 8)), nullptr);
   ASSERT_TRUE(reader.Next().has_value());
-  client::LocalizeAnswer failed;
+  LocalizeAnswer failed;
   failed.status = absl::InternalError("device");
   EXPECT_EQ(reader.Take(failed), nullptr);
   EXPECT_EQ(reader.Next()->point, 0u);
@@ -80,4 +82,4 @@ TEST(MapReader, MixesNoMapsAndBeginsAgainAfterAFailure) {
 }
 
 }  // namespace
-}  // namespace glint::cli
+}  // namespace glint::client

@@ -128,6 +128,23 @@ TEST_F(McapOutputTest, PicturesAreThereIfTheyAreWanted) {
   EXPECT_EQ(mark(with), std::pair(5.25, 10.25));  // in pixels of /image
 }
 
+TEST_F(McapOutputTest, PathsAreWrittenOnceASecondAndAtTheEnd) {
+  for (const int frames : {41, 45}) {
+    const auto output = Open();
+    view::Scene scene;
+    for (int i = 0; i < frames; ++i) {
+      if (i >= 5) scene.path.emplace_back();  // before, nothing was located
+      ASSERT_TRUE(output->Add(scene, std::nullopt, i).ok());
+    }
+    ASSERT_TRUE(output->Close().ok());
+    const Contents found = Read(Path("out.mcap"));
+    EXPECT_EQ(found.Times("/stages").size(), static_cast<size_t>(frames));
+    EXPECT_THAT(found.Times("/path"),
+                ElementsAre(250 * kMillisecond, 1250 * kMillisecond, (frames - 1) * 50 * kMillisecond));
+    EXPECT_EQ(WireFields(found.topics.at("/path").back().second).Texts(3).size(), static_cast<size_t>(frames - 5));
+  }
+}
+
 TEST_F(McapOutputTest, MapsAreWrittenAsTheyGrowAndAtTheEnd) {
   const auto output = Open();
   int64_t number = 0;

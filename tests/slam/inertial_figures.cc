@@ -196,6 +196,10 @@ void PrintPaths(const Columns& columns) {
   Row("ATE of it, m", columns, [](const Column& c) { return absl::StrFormat("%.4f", c.figures.absolute); });
   Row("its end against its first frame, m", columns,
       [](const Column& c) { return absl::StrFormat("%.4f", c.figures.end); });
+  for (const bool is_corrected : {false, true}) {
+    Row(is_corrected ? "the same, corrected by what moved the world" : "error of a step, RMS, mm", columns,
+        [is_corrected](const Column& c) { return absl::StrFormat("%.2f", 1e3 * c.record->StepError(is_corrected)); });
+  }
   Row("farthest while at rest, mm", columns,
       [](const Column& c) { return absl::StrFormat("%.2f", 1e3 * c.figures.rest_drift); });
   Row("blind positions within 3 sigma", columns, [](const Column& c) { return Percent(c.figures.positions_within); });

@@ -218,12 +218,30 @@ void DriveRecord::Level(const Localizer& localizer) {
   }
 }
 
+double DriveRecord::StepError(bool is_corrected) const {
+  double sum = 0;
+  int steps = 0;
+  for (size_t i = 1; i < results.size(); ++i) {
+    const LocalizerResult &last = results[i - 1], &now = results[i];
+    if (last.status != TrackingStatus::kTracking || now.status != TrackingStatus::kTracking) continue;
+    if (last.map_id != now.map_id && !now.world_correction.has_value()) continue;
+    Pose from = last.world_from_camera;
+    if (is_corrected) from = now.world_correction.value_or(Pose()) * from;
+    const Pose step = from.Inverse() * now.world_from_camera, true_step = truth[i - 1].Inverse() * truth[i];
+    sum += (step.translation - true_step.translation).squaredNorm();
+    ++steps;
+  }
+  return steps == 0 ? 0 : std::sqrt(sum / steps);
+}
+
 void DriveRecord::Print() const {
   constexpr double kDegrees = 57.29577951308232;
   for (const auto& [status, count] : statuses) std::printf("%s %d  ", NameOf(status), count);
   const PathErrors e = Errors();
   std::printf("\nlength %.1f m  ATE %.4f m %.3f %%  end %.3f m  RPE %.4f m %.4f degrees\n", e.length, e.absolute,
               100 * e.absolute / e.length, e.end, e.relative, kDegrees * e.relative_angle);
+  std::printf("steps: RMS error %.2f mm as answered, %.2f mm corrected by what moved the world\n",
+              1e3 * StepError(false), 1e3 * StepError(true));
   const Eigen::Vector3d rig = kDegrees * last.rig_rotation;
   std::printf("loops %d  keyframes %zu  points %zu  rig %.4f %.4f %.4f degrees\n", loops,
               static_cast<size_t>(last.keyframes), static_cast<size_t>(last.points), rig.x(), rig.y(), rig.z());

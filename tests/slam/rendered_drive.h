@@ -112,6 +112,9 @@ struct DriveRecord {
   // the localizer knows.
   void Level(const Localizer& localizer);
   PathErrors Errors() const { return ComparePaths(path, truth); }
+  // RMS error of the steps from one located pair to the next in the same map, metres: as the poses were answered, or
+  // without what moved the world (LocalizerResult::world_correction).
+  double StepError(bool is_corrected) const;
   void Print() const;
 };
 

@@ -14,22 +14,10 @@ std::string Components(const std::array<double, 3>& v) { return absl::StrFormat(
 
 }  // namespace
 
-const char* InertialStatusName(client::InertialStatus status) {
-  switch (status) {
-    case client::InertialStatus::kInitializing:
-      return "INITIALIZING";
-    case client::InertialStatus::kReady:
-      return "READY";
-    case client::InertialStatus::kLeftOut:
-      return "LEFT_OUT";
-  }
-  return "UNKNOWN";
-}
-
 std::string InertialColumns(const client::Location& location) {
   if (!location.inertial.has_value()) return ",,,,,,,,,,,";
   const client::Inertial& imu = *location.inertial;
-  std::string columns = absl::StrCat(",", InertialStatusName(imu.status));
+  std::string columns = absl::StrCat(",", NameOf(imu.status));
   for (const auto* vector : {&imu.velocity, &imu.gyroscope_bias, &imu.accelerometer_bias}) {
     for (const double v : *vector) {
       if (imu.status == client::InertialStatus::kReady) {
@@ -57,8 +45,7 @@ void InertialSummary::Add(const client::Location& location) {
 
 std::string InertialSummary::Text() const {
   if (!last_.has_value()) return "";
-  std::string text =
-      absl::StrFormat("imu: %s; %d of %d pairs with it ready", InertialStatusName(last_->status), ready_, pairs_);
+  std::string text = absl::StrFormat("imu: %s; %d of %d pairs with it ready", NameOf(last_->status), ready_, pairs_);
   if (left_out_ > 0)
     absl::StrAppend(&text, ", ", left_out_, " without it, since it contradicts the images or is silent");
   if (coasted_ > 0) absl::StrAppendFormat(&text, "; %d coasted on it, up to %.2f s", coasted_, longest_);

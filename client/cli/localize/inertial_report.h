@@ -16,9 +16,6 @@ inline constexpr char kInertialCsvColumns[] =
     "accelerometer_bias_z,blind_seconds";
 std::string InertialColumns(const client::Location& location);
 
-// "READY"
-const char* InertialStatusName(client::InertialStatus status);
-
 class InertialSummary {
  public:
   void Add(const client::Location& location);

@@ -11,13 +11,13 @@
 #include "client/cli/localize/localize_flags.h"
 #include "client/cli/localize/localize_report.h"
 #include "client/cli/output/live_view.h"
-#include "client/cli/output/map_reader.h"
 #include "client/cli/output/pair_command.h"
 #include "client/cli/output/pair_report.h"
 #include "client/cli/output/stream_run.h"
 #include "client/cli/source/dataset.h"
 #include "client/cli/source/imu_file.h"
 #include "client/cli/source/pairs.h"
+#include "client/scenes/map_reader.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
@@ -89,18 +89,18 @@ absl::Status Send(Drive* drive, uint64_t id, const PicturePair& pair) {
 }
 
 // The whole map as it is after the last pair. What keeps it from coming, the stream's end says.
-absl::Status ReadLastMap(const StreamRun<client::LocalizeStream>& stream, MapReader* map) {
-  if (!map->Wait()) return absl::OkStatus();
+absl::Status ReadLastMap(const StreamRun<client::LocalizeStream>& stream, client::MapReader* map) {
+  if (!map->Wait(Interrupted)) return absl::OkStatus();
   map->BeginAgain();
   while (const auto from = map->Next()) {
     GLINT_RETURN_IF_ERROR(stream->GetMap(kMapId, *from));
-    if (!map->Wait() || map->is_whole()) break;
+    if (!map->Wait(Interrupted) || map->is_whole()) break;
   }
   return absl::OkStatus();
 }
 
 // A pair that cannot be read is left out, but for its time.
-SentPairs SendAll(Drive drive, WaitingPairs* waiting, const LiveView& live, MapReader* map) {
+SentPairs SendAll(Drive drive, WaitingPairs* waiting, const LiveView& live, client::MapReader* map) {
   SentPairs sent;
   PairSource* const source = drive.source;
   if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
@@ -212,7 +212,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   options->detector = command.detector();
   command.SetCall(&*options);
   WaitingPairs waiting;
-  MapReader map;
+  client::MapReader map;
   StreamRun<client::LocalizeStream> run([&] {
     return connection->client().OpenLocalizeStream(*options, [&](const client::LocalizeAnswer& answer) {
       map.Hear();

@@ -16,13 +16,6 @@ namespace {
 constexpr char kName[] = "localize";
 constexpr double kDegrees = 57.29577951308232;
 
-const char* StatusName(client::LocationStatus status) {
-  static constexpr const char* kNames[kLocationStatusCount] = {"UNKNOWN", "INITIALIZING", "TRACKING", "COASTING",
-                                                               "LOST",    "RELOCALIZED",  "NEW_MAP"};
-  const auto index = static_cast<size_t>(status);
-  return kNames[index < static_cast<size_t>(kLocationStatusCount) ? index : 0];
-}
-
 double Milliseconds(const client::LocalizeAnswer& answer) {
   return static_cast<double>(answer.timings.total_ns - answer.timings.queue_ns - answer.timings.order_ns) * 1e-6;
 }
@@ -30,19 +23,19 @@ double Milliseconds(const client::LocalizeAnswer& answer) {
 std::string Text(const client::LocalizeAnswer& answer) {
   const client::Location& l = answer.location;
   const auto& p = l.pose.position;
-  const std::string imu = l.inertial.has_value() ? absl::StrCat(", imu ", InertialStatusName(l.inertial->status)) : "";
+  const std::string imu = l.inertial.has_value() ? absl::StrCat(", imu ", NameOf(l.inertial->status)) : "";
   return absl::StrFormat("%s at %.3f %.3f %.3f m%s, %d of %d matches agree, %.2f px, %d keyframes%s%s%s, %.1f ms",
-                         StatusName(l.status), p[0], p[1], p[2],
-                         l.map_id == 0 ? "" : absl::StrCat(" of map ", l.map_id), l.inliers, l.matches,
-                         l.reprojection_error, answer.map_keyframes, l.is_keyframe ? " (a new one)" : "",
-                         l.loop_closed ? ", loop closed" : "", imu, Milliseconds(answer));
+                         NameOf(l.status), p[0], p[1], p[2], l.map_id == 0 ? "" : absl::StrCat(" of map ", l.map_id),
+                         l.inliers, l.matches, l.reprojection_error, answer.map_keyframes,
+                         l.is_keyframe ? " (a new one)" : "", l.loop_closed ? ", loop closed" : "", imu,
+                         Milliseconds(answer));
 }
 
 std::string Row(const std::string& name, double seconds, const client::LocalizeAnswer& answer, bool with_imu) {
   const client::Location& l = answer.location;
   std::string row;
   AppendCsvField(name, &row);
-  absl::StrAppendFormat(&row, ",%.9f,%s", seconds, StatusName(l.status));
+  absl::StrAppendFormat(&row, ",%.9f,%s", seconds, NameOf(l.status));
   constexpr double kPlus = 0;  // makes 0 of -0
   for (const double v : l.pose.position) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
   for (const double v : l.pose.rotation) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
@@ -93,7 +86,7 @@ absl::Status LocalizeReport::Add(const PicturePair& pair, absl::Duration time, c
     return status;
   }
   ++pairs_;
-  if (!located) ++not_located_[StatusName(answer.location.status)];
+  if (!located) ++not_located_[NameOf(answer.location.status)];
   refused_ += answer.location.is_keyframe && answer.location.map_full ? 1 : 0;
   last_ = answer;
   if (answer.rectified.has_value()) rectified_ = answer.rectified;

@@ -67,7 +67,7 @@ class LocalizeReport {
   const LocalizeFlags& flags_;
   const Trajectory& truth_;
   LiveView* const live_view_;
-  PathTrace trace_;
+  client::PathTrace trace_;
   std::shared_ptr<const view::MapPoints> map_;  // that the view has not got
   const std::unique_ptr<StreamReport> report_;
   std::unique_ptr<OutputFile> trajectory_, imu_poses_;

@@ -29,14 +29,8 @@ double RoundLength(double length) {
   return power;
 }
 
-PlaceFromAbove FromAbove(const client::Location& found) {
-  const auto& p = found.pose.position;
-  if (found.level) return {-p[1], p[0], true};
-  return {p[0], p[2], false};
-}
-
 void PathPicture::Add(const client::Location& found) {
-  const PlaceFromAbove at = FromAbove(found);
+  const client::PlaceFromAbove at = client::FromAbove(found);
   if (!steps_.empty() && steps_.back().at.level != at.level) steps_.clear();
   steps_.push_back({at, found.status, found.is_keyframe});
 }

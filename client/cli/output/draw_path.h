@@ -6,19 +6,12 @@
 #include <vector>
 
 #include "client/localization.h"
+#include "client/scenes/path_trace.h"
 
 namespace glint::cli {
 
 // 1, 2 or 5 times a power of ten, at most `length`: for bars of a scale.
 double RoundLength(double length);
-
-// Where a camera is from above, metres: with x to the right and z ahead of a map's first camera, or, in a level world
-// (Inertial::level), with its -y to the right and its x ahead.
-struct PlaceFromAbove {
-  double right = 0, ahead = 0;
-  bool level = false;  // places in a level world and others say nothing of each other
-};
-PlaceFromAbove FromAbove(const client::Location& found);
 
 // Thread-compatible.
 class PathPicture {
@@ -31,7 +24,7 @@ class PathPicture {
 
  private:
   struct Step {
-    PlaceFromAbove at;
+    client::PlaceFromAbove at;
     client::LocationStatus status;
     bool keyframe;
   };

@@ -71,7 +71,15 @@ absl::Status McapOutput::Add(const view::Scene& scene, std::optional<absl::Durat
   }
   view::EncodedPicture picture;
   if (images_) picture = scene.picture();
-  const view::Channels left_out = view::Of(view::kMapChannel) | (images_ ? 0 : view::Of(view::kImageChannel));
+  const bool has_path = !path_time_.has_value() || absl::AbsDuration(time_ - *path_time_) >= kPathEvery;
+  const view::Channels left_out = view::Of(view::kMapChannel) | (images_ ? 0 : view::Of(view::kImageChannel)) |
+                                  (has_path ? 0 : view::Of(view::kPathChannel));
+  if (has_path) {
+    path_steps_.clear();
+    if (!scene.path.empty()) path_time_ = time_;
+  } else {
+    path_steps_ = scene.path;
+  }
   GLINT_RETURN_IF_ERROR(Write(view::EncodeForFoxglove(scene, kAllChannels & ~left_out, time_,
                                                       [&]() -> const view::EncodedPicture& { return picture; })));
   if (map_ != nullptr) {
@@ -94,6 +102,12 @@ absl::Status McapOutput::WriteMap() {
   return Write(view::EncodeForFoxglove(scene, view::Of(view::kMapChannel), time_, nullptr));
 }
 
+absl::Status McapOutput::WritePath() {
+  view::Scene scene;
+  scene.path = std::exchange(path_steps_, {});
+  return Write(view::EncodeForFoxglove(scene, view::Of(view::kPathChannel), time_, nullptr));
+}
+
 absl::Status McapOutput::Write(const view::FoxgloveMessages& messages) {
   for (size_t i = 0; i < view::kChannelCount; ++i) {
     for (const std::string& message : messages.of[i]) {
@@ -114,7 +128,8 @@ absl::Status McapOutput::Write(const view::FoxgloveMessages& messages) {
 
 absl::Status McapOutput::Close() {
   if (writer_ == nullptr) return absl::OkStatus();
-  absl::Status status = map_ != nullptr ? WriteMap() : absl::OkStatus();
+  absl::Status status = path_steps_.empty() ? absl::OkStatus() : WritePath();
+  if (status.ok() && map_ != nullptr) status = WriteMap();
   status.Update(std::exchange(writer_, nullptr)->Close());
   return status;
 }

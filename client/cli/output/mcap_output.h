@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -50,6 +51,8 @@ class McapOutput {
   // since a map that grows would else be in the file over and over; and at the end.
   void SetMap(std::shared_ptr<const view::MapPoints> points) { map_ = std::move(points); }
   absl::Status Close();
+  // The path, which has all poses so far, is written once in so long by the frames' times, and at the end.
+  static constexpr absl::Duration kPathEvery = absl::Seconds(1);
 
  private:
   McapOutput(const McapFlags& flags, double rate, absl::Duration longest_chunk, OutputFile file)
@@ -57,6 +60,7 @@ class McapOutput {
   absl::Time TimeOf(std::optional<absl::Duration> time, int64_t number);
   absl::Status Write(const view::FoxgloveMessages& messages);
   absl::Status WriteMap();
+  absl::Status WritePath();
 
   const std::string path_;
   const bool images_;
@@ -68,6 +72,8 @@ class McapOutput {
   std::array<uint16_t, view::kChannelCount> channels_ = {};          // 0: not there yet
   absl::Time time_ = absl::UnixEpoch(), since_ = absl::UnixEpoch();  // of the last frame; of the last one with a time
   int64_t since_number_ = 0;                                         // of that
+  std::optional<absl::Time> path_time_;                              // of the last frame with the path
+  std::vector<view::Step> path_steps_;                               // that have not been written
   std::shared_ptr<const view::MapPoints> map_;                       // that has not been written
   size_t written_points_ = 0;                                        // of the last one that was
 };

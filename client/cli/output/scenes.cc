@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "client/cli/output/draw_path.h"
 
 namespace glint::cli {
 namespace {
@@ -22,23 +21,6 @@ constexpr int kJpegQuality = 80;
 constexpr size_t kMetadata = 64 << 10;
 
 double Milliseconds(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
-
-using Stages = std::vector<std::pair<std::string, int64_t>>;
-
-// In the order of a frame. `own` are those of the kind of answer, between detect and download.
-Stages StagesOf(const client::Timings& t, absl::Duration round_trip, const Stages& own) {
-  Stages stages = {{"receive", t.receive_ns},
-                   {"queue", t.queue_ns},
-                   {"decode", t.decode_ns},
-                   {"upload", t.upload_ns},
-                   {"detect", t.detect_ns}};
-  stages.insert(stages.end(), own.begin(), own.end());
-  stages.emplace_back("download", t.download_ns);
-  stages.emplace_back("serialize", t.serialize_ns);
-  stages.emplace_back("order", t.order_ns);
-  stages.emplace_back("network", std::max<int64_t>(0, absl::ToInt64Nanoseconds(round_trip) - t.total_ns));
-  return stages;
-}
 
 // Browsers turn such pictures by what their metadata say; the server does not.
 bool MayBeTurned(const std::string& file) {
@@ -118,7 +100,7 @@ view::Scene KeypointScene(const SharedPicture& picture, const client::Detection&
   for (size_t i = 0; i < f.count(); ++i) {
     scene.marks.push_back({{f.x[i], f.y[i]}, f.size[i], f.angle[i], static_cast<uint8_t>(f.octave[i])});
   }
-  scene.stages = StagesOf(t, detection.round_trip, {});
+  scene.stages = client::StagesOf(t, detection.round_trip, {});
   return scene;
 }
 
@@ -141,7 +123,7 @@ view::Scene TrackScene(const std::vector<Picture>& pictures, const client::Track
     }
     if (camera + 1 < pictures.size()) left += static_cast<float>(WidthOf(pictures[camera]));
   }
-  scene.stages = StagesOf(answer.timings, answer.round_trip, {{"track", answer.timings.track_ns}});
+  scene.stages = client::StagesOf(answer.timings, answer.round_trip, {{"track", answer.timings.track_ns}});
   return scene;
 }
 
@@ -161,33 +143,11 @@ view::Scene StereoScene(const PicturePair& pair, const client::StereoAnswer& ans
       scene.marks.push_back({{answer.left.x[at], answer.left.y[at]}, 0, -1, Ramp(answer.disparity[i], *least, *most)});
     }
   }
-  scene.stages = StagesOf(answer.timings, answer.round_trip, {{"match", answer.timings.match_ns}});
+  scene.stages = client::StagesOf(answer.timings, answer.round_trip, {{"match", answer.timings.match_ns}});
   return scene;
 }
 
-void PathTrace::Add(const Location& found) {
-  const PlaceFromAbove at = FromAbove(found);
-  if (std::exchange(level_, at.level) != at.level) steps_.clear();
-  view::Step step;
-  step.x = static_cast<float>(at.right);
-  step.z = static_cast<float>(at.ahead);
-  step.keyframe = found.is_keyframe;
-  step.pose = {found.pose.rotation, found.pose.position};
-  step.state = client::IsLocated(found.status)                     ? view::Step::kLocated
-               : found.status == client::LocationStatus::kCoasting ? view::Step::kUncertain
-                                                                   : view::Step::kLost;
-  steps_.push_back(step);
-  if (steps_.size() < kMaxSteps) return;
-  for (size_t i = 0; i < kMaxSteps / 2; ++i) {
-    view::Step kept = steps_[2 * i + 1];
-    kept.keyframe |= steps_[2 * i].keyframe;
-    kept.state = std::max(kept.state, steps_[2 * i].state);
-    steps_[i] = kept;
-  }
-  steps_.resize(kMaxSteps / 2);
-}
-
-view::Scene PathScene(const PicturePair& pair, const client::LocalizeAnswer& answer, const PathTrace& path,
+view::Scene PathScene(const PicturePair& pair, const client::LocalizeAnswer& answer, const client::PathTrace& path,
                       const std::string& text) {
   view::Scene scene;
   scene.name = pair.first->name;
@@ -204,7 +164,7 @@ view::Scene PathScene(const PicturePair& pair, const client::LocalizeAnswer& ans
     scene.strips = {{"gyroscope bias, rad/s", is_ready ? imu->gyroscope_bias : none},
                     {"accelerometer bias, m/s^2", is_ready ? imu->accelerometer_bias : none}};
   }
-  scene.stages = StagesOf(answer.timings, answer.round_trip, {{"locate", answer.timings.locate_ns}});
+  scene.stages = client::StagesOf(answer.timings, answer.round_trip, {{"locate", answer.timings.locate_ns}});
   return scene;
 }
 

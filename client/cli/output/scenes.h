@@ -12,6 +12,7 @@
 #include "client/localization.h"
 #include "client/matching.h"
 #include "client/result.h"
+#include "client/scenes/path_trace.h"
 #include "client/tracking.h"
 #include "client/view/base/scene.h"
 
@@ -30,22 +31,8 @@ view::Scene TrackScene(const std::vector<Picture>& pictures, const client::Track
 // The left picture with a dot at each match, coloured by its disparity.
 view::Scene StereoScene(const PicturePair& pair, const client::StereoAnswer& answer);
 
-// The path so far (in a level world since that: FromAbove()), in bounded memory: of a long one every second step is
-// left out, again and again. Thread-compatible.
-class PathTrace {
- public:
-  void Add(const Location& found);
-  const std::vector<view::Step>& steps() const { return steps_; }
-
-  static constexpr size_t kMaxSteps = 4096;
-
- private:
-  std::vector<view::Step> steps_;
-  bool level_ = false;
-};
-
 // The left picture, and the path from above.
-view::Scene PathScene(const PicturePair& pair, const client::LocalizeAnswer& answer, const PathTrace& path,
+view::Scene PathScene(const PicturePair& pair, const client::LocalizeAnswer& answer, const client::PathTrace& path,
                       const std::string& text);
 
 }  // namespace glint::cli

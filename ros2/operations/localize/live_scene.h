@@ -4,9 +4,10 @@
 #define GLINT_ROS2_OPERATIONS_LOCALIZE_LIVE_SCENE_H_
 
 #include <memory>
-#include <vector>
+#include <utility>
 
 #include "client/localization.h"
+#include "client/scenes/path_trace.h"
 #include "client/view/view.h"
 #include "ros2/input/frame.h"
 
@@ -20,16 +21,15 @@ class LiveScene {
 
   bool wants_map() const { return view_ != nullptr && view_->wants_map(); }
   // The path begins anew.
-  void BeginStream() { path_.clear(); }
+  void BeginStream() { path_ = {}; }
   void Show(const client::LocalizeAnswer& answer, const Frame& frame);
-  void SetMap(const view::MapPoints& points);
+  void SetMap(std::shared_ptr<const view::MapPoints> points) {
+    if (wants_map()) map_ = std::move(points);
+  }
 
  private:
-  void AddStep(const client::Location& location);
-
   view::View* const view_;
-  std::vector<view::Step> path_;
-  bool is_level_ = false;                       // of the path's world
+  client::PathTrace path_;
   std::shared_ptr<const view::MapPoints> map_;  // that was not shown yet
 };
 

@@ -113,7 +113,7 @@ absl::StatusOr<std::unique_ptr<StreamOperation::AnyStream>> Localization::Open(c
                                                                                const Cameras& cameras) {
   GLINT_ASSIGN_OR_RETURN(const client::LocalizeStreamOptions options, LocalizeOptionsOf(*context().config, cameras));
   imu_.Begin();
-  points_.Begin();
+  points_.BeginAgain();
   scene_.BeginStream();
   has_located_ = false;
   publications_->BeginStream(options.imu.has_value() ? std::make_optional(options.imu->camera_from_imu) : std::nullopt);
@@ -171,10 +171,10 @@ void Localization::Closed(const absl::Status& why) {
 
 void Localization::TakeAnswer(const client::LocalizeAnswer& answer) {
   if (answer.frame_id == kMapId) {
-    points_.Take(answer, [this](const MapPoints::Points& points) {
-      publications_->PublishPoints(points);
+    if (const auto points = points_.Take(answer); points != nullptr) {
+      publications_->PublishPoints(*points);
       scene_.SetMap(points);
-    });
+    }
     return Wake();  // for the next part
   }
   if (answer.frame_id == kImuId && !answer.status.ok()) {

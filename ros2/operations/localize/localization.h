@@ -14,11 +14,11 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/localization.h"
+#include "client/scenes/map_reader.h"
 #include "ros2/dds/participant.h"
 #include "ros2/operations/context.h"
 #include "ros2/operations/localize/imu_queue.h"
 #include "ros2/operations/localize/live_scene.h"
-#include "ros2/operations/localize/map_points.h"
 #include "ros2/operations/localize/map_requests.h"
 #include "ros2/operations/localize/publications.h"
 #include "ros2/operations/stream_operation.h"
@@ -78,7 +78,7 @@ class Localization : public StreamOperation {
   std::atomic<bool> may_save_ = false;     // by itself: nothing is lost by it
   std::atomic<bool> has_located_ = false;  // since the stream was opened
   std::atomic<int64_t> located_ = 0;
-  MapPoints points_;
+  client::MapReader points_;
   LiveScene scene_;  // of the stream's thread
   // For the thread that writes.
   absl::Time save_at_ = absl::InfiniteFuture(), written_at_ = absl::InfinitePast();

@@ -1,28 +1,27 @@
-#include "client/cli/output/map_reader.h"
+#include "client/scenes/map_reader.h"
 
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "client/cli/base/command.h"
 
-namespace glint::cli {
+namespace glint::client {
 namespace {
 
 constexpr absl::Duration kPartPoll = absl::Milliseconds(5);
 
 }  // namespace
 
-std::optional<client::MapPosition> MapReader::Next() {
+std::optional<MapPosition> MapReader::Next() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (asked_ || SteadyNow() < due_) return std::nullopt;
   asked_ = true;
   return next_;
 }
 
-std::shared_ptr<const view::MapPoints> MapReader::Take(const client::LocalizeAnswer& answer) {
+std::shared_ptr<const view::MapPoints> MapReader::Take(const LocalizeAnswer& answer) {
   const std::lock_guard<std::mutex> lock(mutex_);
   asked_ = false;
-  const client::MapPart& part = answer.map;
+  const MapPart& part = answer.map;
   const bool first = next_.keyframe == 0 && next_.point == 0;
   const bool good = answer.status.ok() && (first || part.map_id == map_id_);
   if (good) {
@@ -44,9 +43,9 @@ void MapReader::Hear() {
   heard_ = SteadyNow();
 }
 
-bool MapReader::Wait() {
+bool MapReader::Wait(const std::function<bool()>& stop) {
   Hear();
-  while (!Interrupted()) {
+  while (!stop()) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (!asked_) return true;
@@ -59,6 +58,7 @@ bool MapReader::Wait() {
 
 void MapReader::BeginAgain() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  asked_ = false;
   points_.clear();
   next_ = {};
   due_ = SteadyNow();
@@ -69,4 +69,4 @@ bool MapReader::is_whole() const {
   return next_.keyframe == 0 && next_.point == 0;
 }
 
-}  // namespace glint::cli
+}  // namespace glint::client
