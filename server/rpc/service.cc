@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
@@ -21,6 +22,7 @@
 #include "server/rpc/info_call.h"
 #include "server/rpc/memory_call.h"
 #include "server/rpc/reflection_call.h"
+#include "server/rpc/run_tags.h"
 #include "server/rpc/stream_call.h"
 #include "server/rpc/unary_call.h"
 
@@ -88,12 +90,6 @@ void PrepareGrpc() {
   (void)once;
 }
 
-void RunTags(grpc::ServerCompletionQueue* queue) {
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue->Next(&tag, &ok)) static_cast<Tag*>(tag)->Run(ok);
-}
-
 }  // namespace
 
 absl::Status Service::DrainingError() { return absl::UnavailableError("the server is draining"); }
@@ -151,7 +147,7 @@ absl::Status Service::Listen() {
   if (env_->tls != nullptr) tcp = env_->tls->Credentials();
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < options.listen.size(); ++i) {
-    if (absl::Status s = CheckCanListen(options.listen[i]); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(CheckCanListen(options.listen[i]));
     if (IsUnixAddress(options.listen[i])) {  // accepted here, since gRPC does not say which user connects
       ports[i] = kNoPort;
       continue;
@@ -168,7 +164,7 @@ absl::Status Service::Listen() {
     const std::string& address = options.listen[i];
     addresses_.push_back(IsUnixAddress(address) ? address : WithPort(address, ports[i]));
     if (ports[i] != kNoPort) continue;
-    if (absl::Status s = ListenOnUnix(address); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(ListenOnUnix(address));
   }
   WarnOfPlaintext();
   return ListenForMemory();

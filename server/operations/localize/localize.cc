@@ -44,9 +44,9 @@ struct LocalizeStreams {
   std::atomic<int> count{0};  // that have their options
 };
 
-// Poses at the sensor's rate that are found between two pairs, not by a lane: a few milliseconds. Of all readings that
+// Poses at the sensor's rate that are found between two pairs, not by a lane: up to a millisecond. Of all readings that
 // wait for their turn likewise.
-constexpr size_t kMostQuickPoses = 512;
+constexpr size_t kMostQuickPoses = 64;
 
 // Readings of a message wait for its turn twice: to be taken, by a pair that they are of, and to be answered, once all
 // that came before them is. The localization is touched by lanes, one after the other, and, between two of them, by
