@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_format.h"
 #include "client/cli/base/command.h"
+#include "client/cli/base/refusal.h"
 #include "client/cli/output/output.h"
 #include "server/base/malloc_tuning.h"
 
@@ -73,6 +74,7 @@ void KeepStandardStreams() {
 
 int main(int argc, char** argv) {
   glint::cli::KeepStandardStreams();
+  glint::cli::EndOnRefusal();
   std::signal(SIGPIPE, SIG_IGN);  // a gone reader is an error of write(), so that videos can be closed first
   std::signal(SIGXFSZ, SIG_IGN);  // likewise a file over the limit on files
   glint::cli::CatchInterrupts();

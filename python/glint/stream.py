@@ -11,7 +11,7 @@ import grpc
 
 from glint.call import Found, Sent, StreamCall
 from glint.channel import check_process
-from glint.errors import InternalError, InvalidArgument, from_rpc, no_answer
+from glint.errors import InternalError, InvalidArgument, ResourceExhausted, from_rpc, no_answer
 
 
 _of_parents: "list[Any]" = []  # calls of the process before fork(): a call that is collected is cancelled, there, too
@@ -111,8 +111,17 @@ class _Watch:
 
 def _results(method: Callable, address: str, stream: StreamCall[Found], requests: _Requests) -> Iterator[Found]:
     process = os.getpid()
-    call = method(requests)
-    watch = None if stream.timeout is None else _Watch(call, stream.timeout, requests.unanswered)
+    call = watch = None
+    try:
+        call = method(requests)
+        watch = None if stream.timeout is None else _Watch(call, stream.timeout, requests.unanswered)
+    except RuntimeError as error:  # of threading, in gRPC or here
+        requests.end()
+        if call is not None:
+            call.cancel()
+        raise ResourceExhausted(
+            f"stream: {error}; the limit of threads and processes is --pids-limit, TasksMax= or ulimit -u"
+        ) from error
     try:
         while True:
             check_process(process, "open a stream in each process")

@@ -1,10 +1,13 @@
 // glint-server: flags -> Options -> Server::Create -> Wait.
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "features/error.h"
 #include "features/thread.h"
 #include "server/app/reload.h"
 #include "server/app/server.h"
@@ -42,6 +46,26 @@ constexpr absl::Duration kLastGrace = absl::Seconds(5);
 
 // Threads that gRPC 1.51 may want and not get: some where it starts, some for timers and closures later.
 constexpr int kSpareThreads = 12;
+
+// Files and sockets that the start takes, and a few clients.
+constexpr int kDescriptors = 24;
+
+// gRPC 1.51 aborts where it has none to begin with, or serves nobody. RESOURCE_EXHAUSTED names the limit.
+absl::Status CheckDescriptors() {
+  std::vector<int> opened;
+  for (int fd = 0; static_cast<int>(opened.size()) < kDescriptors && (fd = eventfd(0, EFD_CLOEXEC)) >= 0;) {
+    opened.push_back(fd);
+  }
+  const int why = errno;
+  for (const int fd : opened) close(fd);
+  rlimit limit = {};
+  if (static_cast<int>(opened.size()) == kDescriptors || getrlimit(RLIMIT_NOFILE, &limit) != 0) return absl::OkStatus();
+  return glint::ExhaustedError(
+      "listen",
+      absl::StrCat(strerror(why), ": of ", kDescriptors, " descriptors that the start needs there are ", opened.size(),
+                   "; RLIMIT_NOFILE is ", limit.rlim_cur, ": raise it (ulimit -n, LimitNOFILE=, --ulimit nofile=)"),
+      absl::StrCat(limit.rlim_cur), "");
+}
 
 std::string Mib(int64_t bytes) { return absl::StrCat(bytes >> 20); }
 
@@ -85,9 +109,13 @@ void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* rel
     constexpr char kText[] = "glint-server: out of memory\n";
     (void)!write(STDERR_FILENO, kText, sizeof(kText) - 1);
     _exit(kExitFailure);
-  } catch (const std::system_error&) {
-    std::fprintf(stderr, "glint-server: %s\n", std::string(glint::ThreadError("server").message()).c_str());
-    _exit(kExitFailure);
+  } catch (const std::system_error& refused) {
+    if (refused.code() == std::errc::resource_unavailable_try_again) {
+      std::fprintf(stderr, "glint-server: %s\n", std::string(glint::ThreadError("server").message()).c_str());
+      _exit(kExitFailure);
+    }
+  } catch (const std::exception& other) {
+    std::fprintf(stderr, "glint-server: %s\n", other.what());
   } catch (...) {
   }
   std::abort();
@@ -143,6 +171,7 @@ int main(int argc, char** argv) {
     logger.Flush();
     return kExitFailure;
   };
+  if (absl::Status s = CheckDescriptors(); !s.ok()) return fail(s);
   auto created = glint::Server::Create(std::move(flags->options));
   if (!created.ok()) return fail(created.status());
   glint::Server& server = **created;

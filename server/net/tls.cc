@@ -1,10 +1,8 @@
 #include "server/net/tls.h"
 
-#include <fstream>
-#include <iterator>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "features/read_file.h"
 #include "features/status_macros.h"
 #include "server/net/certificate.h"
 #include "server/net/handshake.h"
@@ -15,9 +13,9 @@ namespace {
 constexpr absl::string_view kCertificateFlag = "tls-certificate", kKeyFlag = "tls-key", kClientCaFlag = "tls-client-ca";
 
 absl::StatusOr<std::string> Read(absl::string_view flag, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::InvalidArgumentError(absl::StrCat(flag, ": cannot read ", path));
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  auto text = ReadWholeFile(path);
+  if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat(flag, ": ", text.status().message()));
+  return text;
 }
 
 // The earliest end of the certificates in a file, which is after `now`.

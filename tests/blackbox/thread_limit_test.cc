@@ -1,4 +1,5 @@
-// A server whose user may have few threads, as by a container's limit of processes: it says what it lacks, or serves.
+// A server that may have few threads, as by a container's limit of processes, or descriptors: it says what it lacks, or
+// serves.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "glint/v1/localization.grpc.pb.h"
 #include "tests/blackbox/server_process.h"
@@ -62,6 +64,29 @@ grpc::Status Detect(const std::shared_ptr<grpc::Channel>& channel) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
   v1::DetectResponse response;
   return v1::FeatureDetection::NewStub(channel)->Detect(&context, request, &response);
+}
+
+// A server that has no descriptor for a connection does not say that it serves.
+TEST(DescriptorLimitTest, ItServesOrSaysWhatItLacks) {
+  int refused = 0;
+  for (rlim_t most = 4; most <= 64; most += 4) {
+    ServerProcess server(kFlags, [most] {
+      const rlimit limit = {most, most};
+      return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+    });
+    if (server.address().empty()) {
+      EXPECT_EQ(server.Join(), 1) << most << " descriptors: " << server.LogToEnd();
+      EXPECT_THAT(server.LogToEnd(), HasSubstr(absl::StrCat("RLIMIT_NOFILE is ", most)));
+      ++refused;
+      continue;
+    }
+    const auto channel = grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials());
+    const grpc::Status status = Detect(channel);
+    EXPECT_TRUE(status.ok()) << most << " descriptors: " << status.error_message();
+    server.Signal(SIGTERM);
+    EXPECT_EQ(server.Join(), 0) << most << " descriptors: " << server.LogToEnd();
+  }
+  EXPECT_GT(refused, 0);
 }
 
 // With the fewest threads that it serves with, streams do not end it.

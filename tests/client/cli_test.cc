@@ -1104,6 +1104,37 @@ TEST_F(CliTest, MatchesAgreeWithAHomography) {
   EXPECT_GT(cv::norm(channels[0], channels[1], cv::NORM_L1), 0) << "no coloured lines";
 }
 
+TEST_F(CliTest, SaysThatOnePictureIsMatchedWithItself) {
+  const TwoViews views;
+  const std::string first = WriteImage("match3.png", views.left), second = WriteImage("match4.png", views.right);
+  const std::string copy = WriteImage("match5.png", views.left);
+  for (const std::string& same : {first, copy}) {
+    const Outcome outcome = Glint({"match", "--csv", first, same});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(absl::StrCat(first, " ", same, ": warning: ")));
+    EXPECT_THAT(outcome.err, HasSubstr("is one picture given twice?"));
+  }
+  EXPECT_THAT(Glint({"match", "--csv", first, second}).err, Not(HasSubstr("warning")));
+}
+
+TEST_F(CliTest, WhatIsLongerThanAnyPictureIsNotRead) {
+  std::ofstream(Path("long.tiff")).flush();
+  fs::resize_file(Path("long.tiff"), uint64_t{1} << 33);  // a hole
+  const Outcome outcome = Glint({"detect", Path("long.tiff")});
+  fs::remove(Path("long.tiff"));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("long.tiff: has more than 1074790400 bytes"));
+}
+
+TEST_F(CliTest, AFolderInPlaceOfAKeyIsAnError) {
+  const std::string image = WriteImage("unkeyed.png", testing::Flat({64, 64}, 9));
+  for (const char* option : {"--tls-ca", "--token-file"}) {
+    const Outcome outcome = Glint({"detect", option, Path(""), image});
+    EXPECT_EQ(outcome.status, kUsage) << option;
+    EXPECT_THAT(outcome.err, HasSubstr(absl::StrCat("cannot read ", Path(""), ": Is a directory"))) << option;
+  }
+}
+
 TEST_F(CliTest, WritesMatchesInTheFormThatColmapImports) {
   const TwoViews views;
   fs::create_directories(Path("views"));

@@ -1,6 +1,8 @@
 """What exceptions say to programs: those of a call, of a stream's options, of a frame, and of the package itself."""
 import pickle
+import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 from google.protobuf.duration_pb2 import Duration
@@ -186,6 +188,14 @@ class HereTest(unittest.TestCase):
             self.assertEqual(about(caught.exception), (*want, None, None, None), caught.exception)
             self.assertTrue(caught.exception.message.startswith(want[0] + ": "))
             self.assertNotIn("\n", caught.exception.message)
+
+    def test_a_stream_without_a_thread_is_an_error(self):
+        refusal = RuntimeError("can't start new thread")
+        for timeout in (None, 60):
+            with mock.patch.object(threading.Thread, "start", side_effect=refusal):
+                with self.assertRaisesRegex(glint.ResourceExhausted, "can't start new thread.*ulimit -u"):
+                    list(client.stream([picture()], timeout=timeout))
+        self.assertEqual([result.ok for result in client.stream([picture()])], [True])
 
 
 if __name__ == "__main__":

@@ -106,7 +106,8 @@ TEST_F(TlsFilesTest, FilesWithWhichNobodyCanConnectAreRefusedByName) {
   EXPECT_THAT(Error(server.certificate, server.key, server.key), StartsWith("tls-client-ca: "));
   TlsFiles files = Files(server.certificate, server.key);
   files.key = Path("nothing");
-  EXPECT_EQ(CheckTlsFiles(files, absl::Now()).status().message(), "tls-key: cannot read " + Path("nothing"));
+  EXPECT_EQ(CheckTlsFiles(files, absl::Now()).status().message(),
+            "tls-key: cannot read " + Path("nothing") + ": No such file or directory");
 }
 
 // A gRPC server on two ports that has TLS by a TlsReloader.

@@ -3,13 +3,12 @@
 #include <grpcpp/channel.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "client/connect_error.h"
+#include "features/read_file.h"
 #include "features/status_macros.h"
 #include "proto/traceparent.h"
 #include "server/app/in_process.h"
@@ -92,18 +91,14 @@ absl::StatusOr<std::optional<client::TlsOptions>> ConnectionFlags::Tls() const {
        {std::pair(&tls_ca, &options.server_ca), std::pair(&tls_certificate, &options.certificate),
         std::pair(&tls_key, &options.key)}) {
     if (path->empty()) continue;
-    std::ifstream file(*path, std::ios::binary);
-    if (!file) return absl::InvalidArgumentError(absl::StrCat("cannot read ", *path));
-    text->assign(std::istreambuf_iterator<char>(file), {});
+    GLINT_ASSIGN_OR_RETURN(*text, ReadWholeFile(*path));
   }
   return options;
 }
 
 absl::StatusOr<std::string> ConnectionFlags::Token() const {
   if (token_file.empty()) return std::string();
-  std::ifstream file(token_file, std::ios::binary);
-  if (!file) return absl::InvalidArgumentError(absl::StrCat("cannot read ", token_file));
-  std::string token(std::istreambuf_iterator<char>(file), {});
+  GLINT_ASSIGN_OR_RETURN(std::string token, ReadWholeFile(token_file));
   absl::StripAsciiWhitespace(&token);
   if (token.empty())
     return absl::InvalidArgumentError(absl::StrCat("option '--token-file': ", token_file, " is empty"));

@@ -97,6 +97,8 @@ std::string Help(const Flags& flags) {
          "  glint match --calibration camchain.yaml --csv 1.png 2.png\n";
 }
 
+constexpr int kEnoughToTell = 20;  // matches
+
 // Becomes of each answer what the flags ask for.
 class Answers {
  public:
@@ -115,6 +117,12 @@ class Answers {
       report_->Complain(absl::StrCat(first, " ", second, ": warning: ", warning.text));
     }
     Judge(answer.found);
+    if (!same_said_ && matches_ >= kEnoughToTell && same_ * 10 >= matches_ * 9) {
+      same_said_ = true;
+      report_->Complain(absl::StrFormat(
+          "%s %s: warning: %d of %d matches are at the same place, with distance 0: is one picture given twice?", first,
+          second, same_, matches_));
+    }
     if (homography_.has_value() && flags_.format != AnswerFormat::kTable) {
       Complain(kName, absl::StrFormat("%s %s: %d matches%s", first, second, matches_, Agreement()));
     }
@@ -142,7 +150,7 @@ class Answers {
   // Counts the queries' best matches, and the inliers among them.
   void Judge(const client::MatchFound& found) {
     const MatchResult& m = found.matches;
-    matches_ = inliers_ = 0;
+    matches_ = inliers_ = same_ = 0;
     distances_.clear();
     good_.assign(homography_.has_value() ? static_cast<size_t>(m.queries) : 0, 0);
     for (size_t q = 0; q < static_cast<size_t>(m.queries); ++q) {
@@ -150,10 +158,11 @@ class Answers {
       if (train == kNoMatch) continue;
       ++matches_;
       distances_.push_back(m.distance[q * static_cast<size_t>(m.k)]);
+      const auto t = static_cast<size_t>(train);
+      same_ += distances_.back() == 0 && found.query.x[q] == found.train.x[t] && found.query.y[q] == found.train.y[t];
       if (!homography_.has_value()) continue;
       const Place at = Apply(*homography_, found.query.x[q], found.query.y[q]);
-      const double dx = at.x - found.train.x[static_cast<size_t>(train)];
-      const double dy = at.y - found.train.y[static_cast<size_t>(train)];
+      const double dx = at.x - found.train.x[t], dy = at.y - found.train.y[t];
       good_[q] = dx * dx + dy * dy <= tolerance_ * tolerance_ ? 1 : 0;
       inliers_ += good_[q];
     }
@@ -202,6 +211,8 @@ class Answers {
 
   std::set<WarningKind> warned_;
   int matches_ = 0, inliers_ = 0;
+  int same_ = 0;  // matches with distance 0 at the same place
+  bool same_said_ = false;
   std::vector<int32_t> distances_;
   std::vector<uint8_t> good_;  // of each query, whether its match is an inlier
 };

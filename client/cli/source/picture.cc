@@ -1,5 +1,7 @@
 #include "client/cli/source/picture.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -88,14 +90,26 @@ cv::Mat RawToColour(const RawLayout& layout, const std::string& bytes) {
 
 }  // namespace
 
+// Of a file or pipe, which may have no end: the largest picture with eight bytes a pixel, and its header.
+constexpr size_t kMostBytes = (size_t{1} << 30) + (size_t{1} << 20);
+
 absl::Status ReadBytes(const std::string& path, std::string* bytes) {
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
   if (file == nullptr) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
   bytes->clear();
   char buffer[1 << 16];
-  while (const size_t n = std::fread(buffer, 1, sizeof(buffer), file)) bytes->append(buffer, n);
+  struct stat about = {};
+  const bool too_long = fstat(fileno(file), &about) == 0 && about.st_size > static_cast<off_t>(kMostBytes);
+  size_t got = 0;
+  while (!too_long && bytes->size() <= kMostBytes && (got = std::fread(buffer, 1, sizeof(buffer), file)) > 0) {
+    bytes->append(buffer, got);
+  }
   const int error = std::ferror(file) ? errno : 0;
   if (file != stdin) std::fclose(file);
+  if (too_long || bytes->size() > kMostBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": has more than ", kMostBytes, " bytes, the most that is read of one file"));
+  }
   if (error != 0) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(error)));
   return absl::OkStatus();
 }

@@ -46,7 +46,7 @@ absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Pi
 // Makes a picture that is no JPEG yet one of its grey (decode::WriteJpeg(); `quality` as there). INVALID_ARGUMENT
 // begins with the name. Not for raw pixels.
 absl::Status ToJpeg(int quality, Picture* picture);
-// The bytes of a file; "-" is standard input. NOT_FOUND begins with the name.
+// The bytes of a file; "-" is standard input. NOT_FOUND, and INVALID_ARGUMENT for more than 1 GiB, begin with the name.
 absl::Status ReadBytes(const std::string& path, std::string* bytes);
 
 // The pixels of an image file in grey, as stored (EXIF orientation is not applied).
