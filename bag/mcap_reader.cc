@@ -75,6 +75,7 @@ class McapBag : public Reader {
   Head given_;             // whose message was the last one; its part is none before the first
   std::unique_ptr<OpenPart> spare_;
   int64_t last_ns_ = 0;
+  bool left_out_ = false;  // a chunk, with messages that were counted
 };
 
 absl::Status McapBag::ReadIndex() {
@@ -111,6 +112,7 @@ absl::Status McapBag::Select(absl::Span<const int> topics) {
   open_bytes_ = 0;
   given_ = {};
   last_ns_ = 0;
+  left_out_ = false;
   return absl::OkStatus();
 }
 
@@ -149,6 +151,7 @@ absl::Status McapBag::Open(const Part& part) {
   const absl::StatusOr<Bytes> records = open->buffer.Load(file_, part);
   if (absl::IsInvalidArgument(records.status())) {
     Note(absl::StrCat("chunk at byte ", part.offset, " is left out: ", records.status().message()));
+    left_out_ = true;
     return absl::OkStatus();
   }
   if (!records.ok()) return records.status();
@@ -178,7 +181,12 @@ absl::Status McapBag::Next(Message* message) {
     if (!heads_.empty() && (heads_.front().time_ns < part.first_ns || open_bytes_ >= kMcapOpenBytes)) break;
     if (HasSelected(part)) GLINT_RETURN_IF_ERROR(Open(part));
   }
-  if (heads_.empty()) return absl::OutOfRangeError("the recording ends");
+  if (heads_.empty()) {
+    // Damage that no checksum tells.
+    if (missing_ > 0 && !left_out_) Note(absl::StrCat(missing_, " messages of the index are not in their chunks"));
+    if (missing_ < 0) Note(absl::StrCat("the index is of ", -missing_, " messages less than its chunks have"));
+    return absl::OutOfRangeError("the recording ends");
+  }
   std::pop_heap(heads_.begin(), heads_.end());
   given_ = std::move(heads_.back());
   heads_.pop_back();
@@ -190,6 +198,7 @@ absl::Status McapBag::Next(Message* message) {
                       " MiB of chunks overlap, or the index has wrong times"));
   }
   last_ns_ = record.time_ns;
+  --missing_;
   message->topic = topic_of_channel_[record.channel];
   message->time_ns = record.time_ns;
   message->data = record.data;

@@ -73,8 +73,10 @@ absl::Status Node::Start() {
     view::State state;
     state.title = config_.node_name;
     GLINT_ASSIGN_OR_RETURN(view_, view::View::Start(addresses, state));
-    Complain(absl::StrCat("Foxglove at ", view_->foxglove_url(),
-                          config_.localize.enabled ? "" : ", which shows nothing without localize"));
+    Complain(absl::StrCat(
+        "Foxglove at ", view_->foxglove_url(),
+        config_.localize.enabled || config_.detect.enabled ? "" : ", which shows nothing without localize and detect"));
+    live_ = std::make_unique<Live>(view_.get(), config_);
   }
   Input::Callbacks callbacks;
   callbacks.on_frame = [this](const std::shared_ptr<const Frame>& frame) {
@@ -87,7 +89,7 @@ absl::Status Node::Start() {
   };
   GLINT_ASSIGN_OR_RETURN(input_, Input::Open(participant_.get(), config_, std::move(callbacks)));
   connection_ = std::make_unique<Connection>(Connection::Options{config_.server, SlotsOf(config_)}, input_.get());
-  const Context context = {&config_, participant_.get(), input_.get(), connection_.get(), view_.get()};
+  const Context context = {&config_, participant_.get(), input_.get(), connection_.get(), live_.get()};
   GLINT_RETURN_IF_ERROR(AddOperations(context));
   Diagnostics::Sources sources;
   sources.diagnose = [this] { return Diagnose(); };
@@ -133,6 +135,16 @@ std::vector<ros::DiagnosticStatus> Node::Diagnose() {
   all.push_back(connection_->Diagnose());
   all.push_back(input_->Diagnose());
   all.back().name = std::string(absl::StripPrefix(all.back().name, absl::StrCat(config_.node_name, ": ")));
+  if (clock_ != nullptr) {
+    const SubscriptionCounts counts = clock_->counts();
+    const bool is_there = counts.received > 0;
+    ros::DiagnosticStatus& clock = all.emplace_back();
+    clock.name = "clock";
+    clock.level = is_there ? ros::DiagnosticStatus::kOk : ros::DiagnosticStatus::kWarn;
+    clock.message =
+        absl::StrCat(clock_->topic(), is_there ? ": time comes" : ": no time has come, for which use_sim_time waits");
+    clock.values.push_back({"publishers", absl::StrCat(counts.matched)});
+  }
   const absl::ReaderMutexLock lock(&mutex_);
   for (const auto& operation : operations_) all.push_back(operation->Diagnose());
   return all;

@@ -19,6 +19,7 @@
 #include "ros2/input/input.h"
 #include "ros2/operations/connection.h"
 #include "ros2/operations/diagnostics.h"
+#include "ros2/operations/live.h"
 #include "ros2/operations/operation.h"
 
 namespace glint::ros2 {
@@ -56,6 +57,7 @@ class Node {
   std::unique_ptr<Input> input_;
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<view::View> view_;
+  std::unique_ptr<Live> live_;
   std::unique_ptr<Diagnostics> diagnostics_;
 };
 

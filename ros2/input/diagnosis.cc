@@ -40,6 +40,10 @@ void Diagnosis::AddTopic(const std::string& topic, bool needed, const TopicFigur
     Warn(absl::StrCat(topic, ": no publisher"));
     return;
   }
+  if (counts.matched > 1) {
+    Warn(absl::StrCat(topic, ": ", counts.matched,
+                      " publishers, whose messages mix; one that was killed is one of them", " for some seconds"));
+  }
   // Three intervals of a slow camera, or two seconds.
   const double longest = std::max(2.0, figures.rate > 0 ? 3 / figures.rate : 0.0);
   const double age = static_cast<double>(now_ns - figures.newest_ns) * 1e-9;
@@ -50,10 +54,21 @@ void Diagnosis::AddTopic(const std::string& topic, bool needed, const TopicFigur
   }
 }
 
-void Diagnosis::AddPairs(const PairCounts& counts, absl::string_view first, absl::string_view second) {
-  Add("pairs", counts.pairs);
-  Add(absl::StrCat(first, " images without a partner"), counts.alone[0]);
-  Add(absl::StrCat(second, " images without a partner"), counts.alone[1]);
+void Diagnosis::AddPairs(const PairCounts& counts, const PairCounts& before, absl::string_view first,
+                         absl::string_view second) {
+  if (!second.empty()) {
+    Add("pairs", counts.pairs);
+    Add(absl::StrCat(first, " images without a partner"), counts.alone[0]);
+    Add(absl::StrCat(second, " images without a partner"), counts.alone[1]);
+  }
+  Add("late images", counts.late);
+  Add("repeated images", counts.repeated);
+  Add("clocks set back", counts.restarts);
+  if (counts.pairs == before.pairs && counts.apart_ns > 0) {
+    Warn(absl::StrFormat("%s and %s images make no pairs: their stamps are %.1f ms apart (camera.max_time_difference)",
+                         first, second, static_cast<double>(counts.apart_ns) * 1e-6));
+  }
+  if (counts.restarts > before.restarts) Warn("the clock of the images was set back by over 1 s: they begin anew");
 }
 
 ros::DiagnosticStatus Diagnosis::Take() {

@@ -24,12 +24,13 @@ class Diagnosis {
   void Fail(absl::string_view what) { Say(ros::DiagnosticStatus::kError, what); }
   void Add(absl::string_view key, const absl::AlphaNum& value);
 
-  // Of a topic, at `now_ns` since the epoch. `needed`: without a publisher, or with nothing new for long, it is worth a
-  // warning.
+  // Of a topic, at `now_ns` since the epoch. `needed`: without a publisher, with several, or with nothing new for long,
+  // it is worth a warning.
   void AddTopic(const std::string& topic, bool needed, const TopicFigures& figures, const SubscriptionCounts& counts,
                 int64_t now_ns);
-  // Of both sides, by what they are: "left", "right".
-  void AddPairs(const PairCounts& counts, absl::string_view first, absl::string_view second);
+  // Of both sides, by what they are: "left", "right". `before`: the counts of the last time; images that come on both
+  // sides and make no pair, and a clock that was set back since, are worth a warning.
+  void AddPairs(const PairCounts& counts, const PairCounts& before, absl::string_view first, absl::string_view second);
 
   // "images come" if nothing was said.
   ros::DiagnosticStatus Take();

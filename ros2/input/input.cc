@@ -45,7 +45,10 @@ class InputOfTopics : public Input {
   InputOfTopics(const Config& config, Topics topics, Callbacks callbacks)
       : topics_(std::move(topics)),
         name_(absl::StrCat(config.node_name, ": input")),
-        second_(topics_.depth.empty() ? "right" : "depth"),
+        second_(!topics_.has_pairs()    ? ""
+                : topics_.depth.empty() ? "right"
+                                        : "depth"),
+        has_frame_(!config.frames.camera.empty()),
         callbacks_(std::move(callbacks)),
         finder_(config.camera, config.imu, topics_),
         pairs_(topics_.has_pairs() ? 2 : 1, std::llround(config.camera.max_time_difference * 1e9),
@@ -81,11 +84,14 @@ class InputOfTopics : public Input {
 
   const Topics topics_;
   const std::string name_, second_;
+  const bool has_frame_;  // the configuration names that of the left images
   const Callbacks callbacks_;
   const std::shared_ptr<PictureMemory> memory_ = std::make_shared<PictureMemory>();
   CameraFinder finder_;
-  std::mutex order_;  // of pictures, and of on_frame
+  std::mutex order_;  // of pictures, and of on_frame; and of the next three
   Pairs pairs_;
+  PairCounts diagnosed_;
+  bool is_nameless_ = false;   // the last left image
   std::list<Source> sources_;  // last, so that callbacks have ended before the rest goes
 };
 
@@ -167,6 +173,7 @@ absl::StatusOr<int64_t> InputOfTopics::TakePicture(size_t side, Picture picture)
   const int64_t stamp_ns = picture.stamp_ns;
   if (side == 0) finder_.SawImage(picture);
   const std::lock_guard<std::mutex> lock(order_);
+  if (side == 0) is_nameless_ = !has_frame_ && picture.frame_id.empty();
   std::array<Picture, 2> pair;
   if (!pairs_.Add(side, std::move(picture), &pair)) return stamp_ns;
   Frame frame;
@@ -201,11 +208,15 @@ ros::DiagnosticStatus InputOfTopics::Diagnose() {
     diagnosis.AddTopic(source.subscription->topic(), needed, source.watch.figures(), source.subscription->counts(),
                        now_ns);
   }
-  const PairCounts counts = pairs_.counts();
-  if (topics_.has_pairs()) diagnosis.AddPairs(counts, "left", second_);
-  diagnosis.Add("late images", counts.late);
-  diagnosis.Add("repeated images", counts.repeated);
-  diagnosis.Add("clocks set back", counts.restarts);
+  {
+    const std::lock_guard<std::mutex> lock(order_);
+    const PairCounts counts = pairs_.counts();
+    diagnosis.AddPairs(counts, std::exchange(diagnosed_, counts), "left", second_);
+    if (is_nameless_) {
+      diagnosis.Warn(absl::StrCat(topics_.left, ": no header.frame_id, without which transforms to it and clouds have ",
+                                  "no frame; frames.camera can name it"));
+    }
+  }
   if (!cameras.has_value()) diagnosis.Warn(why);
   return diagnosis.Take();
 }

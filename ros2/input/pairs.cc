@@ -92,9 +92,11 @@ bool Pairs::Add(size_t side, Picture picture, std::array<Picture, 2>* pair) {
   };
   const auto partner = std::min_element(other.waiting.begin(), other.waiting.end(), is_nearer);
   if (partner == other.waiting.end() || std::abs(partner->stamp_ns - stamp) > Tolerance()) {
+    if (partner != other.waiting.end()) apart_ns_ = std::abs(partner->stamp_ns - stamp);
     Wait(&own, std::move(picture));
     return false;
   }
+  apart_ns_ = 0;
   own.last = stamp;
   other.last = partner->stamp_ns;
   (*pair)[side] = std::move(picture);
@@ -106,6 +108,8 @@ bool Pairs::Add(size_t side, Picture picture, std::array<Picture, 2>* pair) {
   return true;
 }
 
-PairCounts Pairs::counts() const { return {pairs_, {sides_[0].alone, sides_[1].alone}, late_, repeated_, restarts_}; }
+PairCounts Pairs::counts() const {
+  return {pairs_, {sides_[0].alone, sides_[1].alone}, late_, repeated_, restarts_, apart_ns_};
+}
 
 }  // namespace glint::ros2

@@ -20,6 +20,7 @@ struct PairCounts {
   int64_t late = 0;                // older than the last pair
   int64_t repeated = 0;            // with a stamp that there was
   int64_t restarts = 0;            // clocks that were set back
+  int64_t apart_ns = 0;  // how far the last picture was from the nearest of the other side, if too far; else 0
 };
 
 // A pair is two pictures that are at most `max_difference_ns` apart, and less than half of what pictures of one side
@@ -63,7 +64,7 @@ class Pairs {
   const int64_t max_difference_ns_;
   const std::function<void(Picture*)> drop_;
   std::array<Side, 2> sides_;
-  std::atomic<int64_t> pairs_{0}, late_{0}, repeated_{0}, restarts_{0};
+  std::atomic<int64_t> pairs_{0}, late_{0}, repeated_{0}, restarts_{0}, apart_ns_{0};
 };
 
 }  // namespace glint::ros2

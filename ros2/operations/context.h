@@ -9,18 +9,16 @@
 #include "ros2/input/input.h"
 #include "ros2/operations/connection.h"
 
-namespace glint::view {
-class View;
-}
-
 namespace glint::ros2 {
+
+class Live;
 
 struct Context {
   const Config* config = nullptr;
   Participant* participant = nullptr;
   Input* input = nullptr;
   Connection* connection = nullptr;
-  view::View* view = nullptr;  // Foxglove's; null: not asked for
+  Live* live = nullptr;  // null: not asked for
 };
 
 // Names of frames of reference for what `frame` led to: the camera's is its left picture's, unless it is configured.

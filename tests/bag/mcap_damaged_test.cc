@@ -119,6 +119,24 @@ TEST(McapDamagedTest, LeavesOutDamagedChunksAndSaysSo) {
   }
 }
 
+// Records that damage has made others of: counts of the index tell that messages are missing, where nothing else does.
+TEST(McapDamagedTest, SaysHowManyMessagesOfTheIndexAreMissing) {
+  raw::Options options;
+  options.checksums = false;
+  std::string bytes = raw::Write(options, Twelve()).Close();
+  bytes[bytes.find("GGG") - 31] = '\x70';  // the opcode of the message with this data
+  const auto bag = OpenBytes(bytes);
+  ASSERT_NE(bag, nullptr);
+  EXPECT_EQ(Counted(*bag), 12);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Letters(ReadAll(bag.get())), "ABCDEFHIJKL");
+    EXPECT_THAT(bag->notes(), ElementsAre("1 messages of the index are not in their chunks"));
+    ASSERT_TRUE(bag->Select({0, 1}).ok());
+  }
+  ASSERT_TRUE(bag->Select({1}).ok());  // which has all
+  EXPECT_THAT(ReadAll(bag.get()), SizeIs(6));
+}
+
 TEST(McapDamagedTest, LeavesOutUnknownCompressionsAndSizesBeyondReason) {
   const std::string good = raw::MessageRecord({1, 0, std::string(20, 'A')});
   const auto chunk = [&](const std::string& compression, uint64_t size, uint64_t stored) {

@@ -3,6 +3,7 @@
 profile has one Glint, of the one image that a package makes. `docker compose config` looks at it too, where that is installed."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -16,7 +17,7 @@ except ImportError:
 FOLDER = os.path.join(ROOT, "deploy/compose")
 # What the Compose specification calls them; a misspelled key would be an unknown one.
 SERVICE = {"image", "build", "profiles", "restart", "read_only", "tmpfs", "cap_drop", "security_opt", "stop_grace_period",
-           "ports", "container_name", "deploy", "runtime", "volumes", "environment", "command", "mem_limit"}
+           "ports", "container_name", "deploy", "runtime", "volumes", "environment", "command", "mem_limit", "network_mode"}
 
 
 def load(*path):
@@ -33,12 +34,23 @@ def check_glint(name, service, drain_seconds=10):
         assert port.startswith("127.0.0.1:"), f"{name}: {port} is open to the network"
 
 
+def check_ros2(service):
+    """A node is on the host's network, as nodes of ROS 2 expect, and may do nothing else."""
+    assert service["profiles"] == ["ros2"] and service["network_mode"] == "host" and "ports" not in service
+    assert service["read_only"] and service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["environment"] == {"ROS_DOMAIN_ID": "${ROS_DOMAIN_ID:-0}"}
+    (volume,) = service["volumes"]
+    assert volume.endswith(":/etc/glint/glint-ros2.yaml:ro"), volume
+
+
 def main():
     compose = load(FOLDER, "compose.yaml")
     services = compose["services"]
     for name, service in services.items():
         assert set(service) <= SERVICE, f"{name}: {set(service) - SERVICE}"
         for volume in service.get("volumes", []):
+            volume = re.sub(r"^\$\{\w+:-(.*?)\}", r"\1", volume)  # as it is by default
             source, target, *mode = volume.split(":")
             assert target.startswith("/"), volume
             if source.startswith("."):
@@ -50,6 +62,7 @@ def main():
     assert sorted(service["profiles"][0] for service in glints.values()) == ["cpu", "gpu", "jetson"]
     for name, service in glints.items():
         check_glint(name, service)
+    check_ros2(services["glint-ros2"])
     assert services["glint-jetson"]["runtime"] == "nvidia"
     assert services["glint-gpu"]["deploy"]["resources"]["reservations"]["devices"][0]["driver"] == "nvidia"
 
@@ -69,7 +82,7 @@ def main():
 
     docker = shutil.which("docker")
     if docker and subprocess.run([docker, "compose", "version"], capture_output=True).returncode == 0:
-        for profile in ("cpu", "gpu", "jetson"):
+        for profile in ("cpu", "gpu", "jetson", "ros2"):
             subprocess.run([docker, "compose", "-f", os.path.join(FOLDER, "compose.yaml"), "--profile", profile, "config",
                             "--quiet"], check=True)
         print("docker compose accepts it")

@@ -49,7 +49,7 @@ def stages(instructions):
 
 
 def check_stages(found, arguments):
-    assert list(found) == ["tools", "grpc", "build", "install_", "given", "install_package", "run"], list(found)
+    assert list(found) == ["tools", "grpc", "build", "install_", "given", "install_package", "ros2", "run"], list(found)
     assert set(arguments) == BASES | {"PACKAGE"} and all(arguments[base] for base in BASES) and arguments["PACKAGE"] == '""'
     for name, (base, instructions) in found.items():
         assert base in ("${BASE_BUILD}", "${BASE_RUN}", "scratch", INSTALLED) or base in found, f"stage {name} comes from {base}"
@@ -75,10 +75,28 @@ def check_package(found):
     assert run == "--mount=type=bind,from=given,target=/given dpkg --install /given/glint.deb", run
 
 
-def check_runtime(instructions):
+def by_name_of(instructions):
     by_name = {}
     for instruction, rest in instructions:
         by_name.setdefault(instruction, []).append(rest)
+    return by_name
+
+
+def check_ros2(stage):
+    """glint-ros2 from its package, which is the one thing that is not the distribution's."""
+    base, instructions = stage
+    by_name = by_name_of(instructions)
+    assert base == "${BASE_RUN}" and "COPY" not in by_name
+    (run,) = by_name["RUN"]
+    assert run.startswith("--mount=type=bind,from=given,target=/given") and "/given/glint.deb" in run, run
+    assert "--no-install-recommends" in run and "rm -rf /var/lib/apt/lists/*" in run, run
+    assert by_name["USER"] == ["65532:65532"] and by_name["STOPSIGNAL"] == ["SIGTERM"]
+    assert by_name["ENTRYPOINT"] == ['["/usr/bin/glint-ros2"]']
+    assert by_name["CMD"] == ['["--config", "/etc/glint/glint-ros2.yaml"]']
+
+
+def check_runtime(instructions):
+    by_name = by_name_of(instructions)
     assert by_name["USER"] == ["65532:65532"] and by_name["STOPSIGNAL"] == ["SIGTERM"]
     assert '"/usr/bin/glint", "health"' in by_name["HEALTHCHECK"][0]
     assert by_name["ENTRYPOINT"] == ['["/usr/bin/glint-server"]'] and "CMD" not in by_name, "it opens ports unasked"
@@ -155,6 +173,7 @@ def main():
     found, arguments = stages(parse(read("docker/Dockerfile")))
     check_stages(found, arguments)
     check_package(found)
+    check_ros2(found["ros2"])
     check_runtime(found["run"][1])
     names = check_variants(found)
     check_context()

@@ -1,5 +1,5 @@
 glint_test(ros2_pairs_test SOURCES pairs_test.cc LIBS glint_ros2_input LABELS sanitize)
-glint_test(ros2_input_test SOURCES input_test.cc topics_test.cc LIBS glint_ros2_input LABELS sanitize threads)
+glint_test(ros2_input_test SOURCES diagnosis_test.cc input_test.cc topics_test.cc LIBS glint_ros2_input LABELS sanitize threads)
 glint_test(ros2_ring_test SOURCES ring_test.cc LIBS glint_ros2_input glint::serverlib)
 if(GLINT_PICTURES)
   glint_test(ros2_cameras_test SOURCES cameras_test.cc LIBS glint_ros2_input glint_cli)

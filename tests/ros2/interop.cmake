@@ -3,7 +3,7 @@
 add_executable(ros2_tf_echo tf_echo.cc)
 target_link_libraries(ros2_tf_echo PRIVATE glint_compile glint::ros2_dds absl::status absl::strings)
 
-foreach(name interop long restart)
+foreach(name inputs interop long restart wrong_inputs)
   add_test(NAME ros2_${name}_test COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/ros2_test.sh ${name}_test.py)
   set_tests_properties(ros2_${name}_test PROPERTIES TIMEOUT 900 SKIP_REGULAR_EXPRESSION "GLINT_SKIP_ALL"
                        RESOURCE_LOCK ros2_nodes ENVIRONMENT

@@ -73,7 +73,7 @@ class Listener:
 
     def close(self):
         self._executor.shutdown()
-        self._thread.join(10)
+        self._thread.join(60)
         self.node.destroy_node()
         rclpy.shutdown()
 

@@ -14,6 +14,7 @@
 #include "client/view/view.h"
 #include "ros/cdr.h"
 #include "ros2/operations/connection.h"
+#include "ros2/operations/live.h"
 #include "ros2/operations/localize/localize.h"
 #include "tests/ros2/fake_services.h"
 #include "tests/server/harness.h"
@@ -59,7 +60,8 @@ class LocalizeTest : public ::testing::Test {
   void StartServer() { server_ = std::make_unique<TestServer>(options_); }
   void Start() {
     connection_ = std::make_unique<Connection>(Connection::Options{config_.server, 8}, &input_);
-    auto made = MakeLocalize({&config_, &node_, &input_, connection_.get(), view_.get()});
+    if (view_ != nullptr) live_ = std::make_unique<Live>(view_.get(), config_);
+    auto made = MakeLocalize({&config_, &node_, &input_, connection_.get(), live_.get()});
     ASSERT_TRUE(made.ok()) << made.status();
     operation_ = *std::move(made);
   }
@@ -116,6 +118,7 @@ class LocalizeTest : public ::testing::Test {
   testing::NodeWithServices node_;
   testing::FakeInput input_;
   std::unique_ptr<view::View> view_;  // null: none
+  std::unique_ptr<Live> live_;        // likewise
   std::unique_ptr<TestServer> server_;
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<Operation> operation_;

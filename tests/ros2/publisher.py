@@ -8,8 +8,10 @@ import argparse
 import array
 import os
 import signal
+import struct
 import sys
 import time
+import zlib
 
 import rclpy
 from rclpy.duration import Duration
@@ -30,9 +32,20 @@ def info_of(flight, right, frame):
     return info
 
 
-def image_of(flight, data, frame):
-    if flight.encoding == "png":
+def png(width, height, pixels):
+    """A file of 8-bit grey pixels."""
+    def part(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + pixels[y * width : (y + 1) * width] for y in range(height))
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", header) + part(b"IDAT", zlib.compress(rows, 1)) + part(b"IEND", b"")
+
+
+def image_of(flight, data, frame, compressed=False):
+    if compressed:
         image = CompressedImage(format="mono8; png compressed ")
+        data = data if flight.encoding == "png" else png(flight.width, flight.height, data)
     else:
         image = Image(width=flight.width, height=flight.height, step=flight.width, encoding="mono8")
     image.header.frame_id = frame
@@ -40,38 +53,52 @@ def image_of(flight, data, frame):
     return image
 
 
-class Camera:
-    """Topics NAMESPACE/left/image_rect and so on."""
+def depth_of(flight, i, encoding, frame):
+    """16UC1 in millimetres, or 32FC1 in metres."""
+    metres = flight.depth(i)
+    samples = (metres * 1000 + 0.5).astype("<u2") if encoding == "16UC1" else metres.astype("<f4")
+    image = Image(width=flight.width, height=flight.height, step=flight.width * samples.itemsize, encoding=encoding)
+    image.header.frame_id = frame
+    image.data = array.array("B", samples.tobytes())
+    return image
 
-    def __init__(self, node, flight, reliable, namespace="/stereo"):
-        self._flight, self._node = flight, node
+
+class Camera:
+    """Topics NAMESPACE/left/image_rect and so on. `depth`: depths of that encoding in place of right images."""
+
+    def __init__(self, node, flight, reliable, compressed=False, depth="", namespace="/stereo"):
+        compressed = compressed or flight.encoding == "png"
+        self._flight, self._node, self._compressed, self._depth = flight, node, compressed, depth
         reliability = ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT
         qos = QoSProfile(depth=5, reliability=reliability)
-        kind, ending = (CompressedImage, "/compressed") if flight.encoding == "png" else (Image, "")
-        self._images, self._infos, self._messages, self._camera = [], [], {}, []
-        for right, side in enumerate(("left", "right")):
+        kind, ending = (CompressedImage, "/compressed") if compressed else (Image, "")
+        self._images, self._infos = [], []
+        self.images, self.infos = {}, []  # messages: [left, right] by index of the flight; of both sides
+        second = ("depth", Image, "") if depth else ("right", kind, ending)
+        for side, kind, ending in (("left", kind, ending), second):
             base = f"{namespace}/{side}"
             self._images.append(node.create_publisher(kind, f"{base}/image_rect{ending}", qos))
             self._infos.append(node.create_publisher(CameraInfo, f"{base}/camera_info", qos))
-            self._camera.append(info_of(flight, right, f"{side}_camera"))
+            self.infos.append(info_of(flight, side == "right", f"{side}_camera"))
 
     def has_readers(self):
         return all(p.get_subscription_count() > 0 for p in self._images + self._infos)
 
-    def send(self, i, stamp=None):
+    def send(self, i, stamp=None, right_stamp=None, frame="left_camera"):
         """Pair number i, stamped now unless `stamp` says when; the stamp in ns."""
         n = self._flight.index(i)
-        if n not in self._messages:
-            self._messages[n] = [image_of(self._flight, data, f"{side}_camera")
-                                 for side, data in zip(("left", "right"), self._flight.pair(i))]
+        if n not in self.images:
+            left, right = self._flight.pair(i)
+            self.images[n] = [image_of(self._flight, left, "left_camera", self._compressed),
+                                 depth_of(self._flight, i, self._depth, "left_camera") if self._depth else
+                                 image_of(self._flight, right, "right_camera", self._compressed)]
         stamp = stamp or self._node.get_clock().now()
-        message = stamp.to_msg()
-        for publisher, camera in zip(self._infos, self._camera):
-            camera.header.stamp = message
-            publisher.publish(camera)
-        for publisher, image in zip(self._images, self._messages[n]):
-            image.header.stamp = message
-            publisher.publish(image)
+        stamps = [stamp.to_msg(), (right_stamp or stamp).to_msg()]
+        self.images[n][0].header.frame_id = frame
+        for publishers, messages in ((self._infos, self.infos), (self._images, self.images[n])):
+            for publisher, message, when in zip(publishers, messages, stamps):
+                message.header.stamp = when
+                publisher.publish(message)
         return stamp.nanoseconds
 
 
@@ -108,6 +135,8 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="number of the first pair")
     parser.add_argument("--rate", type=float, default=flights.RATE)
     parser.add_argument("--best-effort", action="store_true")
+    parser.add_argument("--compressed", action="store_true", help="rendered pairs as PNG")
+    parser.add_argument("--depth", default="", help="16UC1 or 32FC1: rendered depths in place of right images")
     parser.add_argument("--sent", required=True)
     parser.add_argument("--wait", type=float, default=30, help="seconds for readers, then it sends without")
     options = parser.parse_args()
@@ -123,7 +152,7 @@ def main():
         signal.signal(number, lambda *_: stop.append(1))
     rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = rclpy.create_node("camera", namespace="/stereo")
-    camera = Camera(node, flight, not options.best_effort)
+    camera = Camera(node, flight, not options.best_effort, compressed=options.compressed, depth=options.depth)
     for i in range(len(flight.left)):
         flight.pair(i)  # into the page cache
     end = time.monotonic() + options.wait

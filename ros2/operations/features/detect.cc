@@ -3,6 +3,7 @@
 #include "features/status_macros.h"
 #include "ros2/operations/features/features.h"
 #include "ros2/operations/features/features_operation.h"
+#include "ros2/operations/live.h"
 
 namespace glint::ros2 {
 namespace {
@@ -27,6 +28,7 @@ class Detect final : public FeaturesOperation {
   }
   void Publish(const client::Detection& found, const Frame& frame) {
     Note(found.features.count(), found.warnings);
+    if (Live* const live = context().live; live != nullptr && live->wanted()) live->ShowKeypoints(found, frame);
     keypoints_.Publish([&](std::vector<uint8_t>* bytes, ros::PointCloud2* message) {
       FillKeypoints(found.features, frame.left.stamp_ns, NamesOf(frame), bytes, message);
     });

@@ -8,8 +8,9 @@
 
 #include "client/localization.h"
 #include "client/scenes/path_trace.h"
-#include "client/view/view.h"
+#include "client/view/base/scene.h"
 #include "ros2/input/frame.h"
+#include "ros2/operations/live.h"
 
 namespace glint::ros2 {
 
@@ -17,9 +18,9 @@ namespace glint::ros2 {
 class LiveScene {
  public:
   // Null: nobody looks, and nothing is kept.
-  explicit LiveScene(view::View* view) : view_(view) {}
+  explicit LiveScene(Live* live) : live_(live) {}
 
-  bool wants_map() const { return view_ != nullptr && view_->wants_map(); }
+  bool wants_map() const { return live_ != nullptr && live_->wants_map(); }
   // The path begins anew.
   void BeginStream() { path_ = {}; }
   void Show(const client::LocalizeAnswer& answer, const Frame& frame);
@@ -28,13 +29,10 @@ class LiveScene {
   }
 
  private:
-  view::View* const view_;
+  Live* const live_;
   client::PathTrace path_;
   std::shared_ptr<const view::MapPoints> map_;  // that was not shown yet
 };
-
-// The left picture as a file: its own, or a grey JPEG. An empty file: it cannot be written.
-view::EncodedPicture EncodeForView(const client::ImageInput& image);
 
 }  // namespace glint::ros2
 

@@ -96,7 +96,7 @@ Localization::Localization(const Context& context, std::unique_ptr<Publications>
       config_(context.config->localize),
       publications_(std::move(publications)),
       points_(absl::Seconds(context.config->localize.map_every)),
-      scene_(context.view) {}
+      scene_(context.live) {}
 
 Localization::~Localization() {
   requests_.Close();  // no service waits for an answer any more
