@@ -30,10 +30,11 @@ StereoPipeline::StereoPipeline(int threads, Pipeline* shared)
     : own_{threads > 1 || shared == nullptr ? std::make_unique<Pipeline>((threads + 1) / 2) : nullptr,
            threads > 1 ? std::make_unique<Pipeline>(threads / 2) : nullptr},
       first_(own_[0] != nullptr ? own_[0].get() : shared),
-      eyes_(std::min(threads, 2)),
+      workers_(std::min(threads, 2)),
       matcher_(threads) {}
 
-absl::Status StereoPipeline::DetectEyes(const DetectorOptions& detector, Eye (&eyes)[2], const Checkpoint& checkpoint) {
+absl::Status StereoPipeline::DetectSides(const DetectorOptions& detector, Side (&sides)[2],
+                                         const Checkpoint& checkpoint) {
   Pipeline* const pipelines[2] = {first_, own_[1] != nullptr ? own_[1].get() : first_};
   const bool in_turn = pipelines[0] == pipelines[1];
   absl::Status status[2];
@@ -42,14 +43,14 @@ absl::Status StereoPipeline::DetectEyes(const DetectorOptions& detector, Eye (&e
       status[e] = Ended();
       return;
     }
-    Eye& eye = eyes[e];
+    Side& side = sides[e];
     Pipeline* const pipeline = pipelines[e];
-    status[e] = pipeline->Detect(detector, eye.image, eye.mask, eye.features, &eye.times);
-    for (int l = 0; l < detector.levels; ++l) eye.levels[static_cast<size_t>(l)] = pipeline->LevelImage(l);
-    // Back again after the second eye. Both pyramids stay as they are until the next image.
+    status[e] = pipeline->Detect(detector, side.image, side.mask, side.features, &side.times);
+    for (int l = 0; l < detector.levels; ++l) side.levels[static_cast<size_t>(l)] = pipeline->LevelImage(l);
+    // Back again after the second side. Both pyramids stay as they are until the next image.
     if (in_turn) pipeline->SwapPyramid();
   };
-  eyes_.ForEach(2, detect);
+  workers_.ForEach(2, detect);
   return status[0].ok() ? status[1] : status[0];
 }
 
@@ -58,13 +59,13 @@ absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const Image
                                     StereoResult* result, StereoTimes* times, const Checkpoint& checkpoint) {
   const Clock::time_point start = Clock::now();
   absl::Status status = CheckPair(detector, pair.left, pair.right);
-  Eye eyes[2] = {{pair.left, pair.left_mask, left_features, {}, {}},
-                 {pair.right, pair.right_mask, right_features, {}, {}}};
-  if (status.ok()) status = DetectEyes(detector, eyes, checkpoint);
+  Side sides[2] = {{pair.left, pair.left_mask, left_features, {}, {}},
+                   {pair.right, pair.right_mask, right_features, {}, {}}};
+  if (status.ok()) status = DetectSides(detector, sides, checkpoint);
   const Clock::time_point detected = Clock::now();
   if (status.ok()) {
-    const StereoInput input{{left_features, eyes[0].levels.data()},
-                            {right_features, eyes[1].levels.data()},
+    const StereoInput input{{left_features, sides[0].levels.data()},
+                            {right_features, sides[1].levels.data()},
                             PlanPyramid(detector, pair.left.shape())};
     if (!matcher_.Match(input, options, result, checkpoint)) status = Ended();
   }
@@ -77,8 +78,8 @@ absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const Image
   if (times != nullptr) {
     times->detect_ns = Nanoseconds(detected - start);
     times->match_ns = Nanoseconds(Clock::now() - detected);
-    times->left = eyes[0].times;
-    times->right = eyes[1].times;
+    times->left = sides[0].times;
+    times->right = sides[1].times;
   }
   return absl::OkStatus();
 }

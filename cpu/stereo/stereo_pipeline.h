@@ -1,5 +1,5 @@
-// Pairs of images on the CPU, from pixels to matches: one eye after the other, or side by side, each with a pipeline of
-// its own, where there are threads for both. Features are those of Pipeline::Detect(), matches those of
+// Pairs of images on the CPU, from pixels to matches: one image after the other, or side by side, each with a pipeline
+// of its own, where there are threads for both. Features are those of Pipeline::Detect(), matches those of
 // reference::MatchStereo, with any number of threads.
 //
 // Thread-compatible. Scratch grows to the largest pair seen and is then reused: no allocation after that.
@@ -23,7 +23,7 @@ namespace glint::cpu {
 
 // Wall clock of the caller; detect_ns and match_ns are the whole call.
 struct StereoTimes {
-  int64_t detect_ns = 0;  // until both eyes are done
+  int64_t detect_ns = 0;  // until both images are done
   int64_t match_ns = 0;
   StageTimes left, right;  // as of Pipeline::Detect(); with two threads and more at the same time
 };
@@ -44,17 +44,17 @@ class StereoPipeline {
                       const Checkpoint& checkpoint = {});
 
  private:
-  struct Eye {
+  struct Side {
     ImageView image, mask;
     Features* features;
     StageTimes times;
     std::array<ImageView, kMaxLevels> levels;
   };
-  absl::Status DetectEyes(const DetectorOptions& detector, Eye (&eyes)[2], const Checkpoint& checkpoint);
+  absl::Status DetectSides(const DetectorOptions& detector, Side (&sides)[2], const Checkpoint& checkpoint);
 
-  std::unique_ptr<Pipeline> own_[2];  // the second for eyes side by side
-  Pipeline* const first_;             // the left eye's, or both eyes'
-  WorkerPool eyes_;                   // of one thread or two
+  std::unique_ptr<Pipeline> own_[2];  // the second for images side by side
+  Pipeline* const first_;             // the left image's, or both images'
+  WorkerPool workers_;                // of one thread or two
   StereoMatcher matcher_;
 };
 

@@ -39,7 +39,6 @@ absl::StatusOr<Pixels> DecodeImage(const LaneContext& context, absl::string_view
                                    PixelScratch* scratch, FrameJob* job) {
   auto decoded = PixelsOf(source, context.decoder, context.max_pixels, scratch);
   if (!decoded.ok()) return WithField(field, decoded.status());
-  if (absl::Status s = ValidatePixels(*decoded, {}, context.max_pixels); !s.ok()) return WithField(field, s);
   WarnOfNarrowRange(field, source, *decoded, &scratch->checked, &job->warnings);
   scratch->rows.Recount();
   return decoded;

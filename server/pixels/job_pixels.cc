@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/server_error.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
@@ -57,6 +58,41 @@ absl::Status DecodeSamples(const ImageSource& source, absl::Span<const uint8_t> 
   return absl::OkStatus();
 }
 
+// PixelsOf(), not checked.
+absl::StatusOr<Pixels> DecodedPixels(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,
+                                     PixelScratch* scratch) {
+  scratch->rows.Use(source);
+  switch (source.kind) {
+    case ImageSource::Kind::kNone:
+      break;
+    case ImageSource::Kind::kRaw: {
+      AddToRange(source, scratch);
+      if (source.range != nullptr && source.range->equalize()) return Equalized(scratch);
+      Pixels pixels(&scratch->rows);
+      if (decode::IsGrayInPlace(source.raw.format) && source.bytes.size() == 1) {
+        pixels.view = {source.bytes[0].data(), source.raw.shape.width, source.raw.shape.height,
+                       static_cast<ptrdiff_t>(source.raw.stride)};
+      }
+      return pixels;
+    }
+    case ImageSource::Kind::kEncoded: {
+      const absl::Span<const uint8_t> file = decode::Contiguous(source.bytes, &scratch->file);
+      if (source.range != nullptr) {
+        GLINT_RETURN_IF_ERROR(DecodeSamples(source, file, decoder, max_pixels, scratch));
+        AddToRange(scratch->samples, scratch);
+        return source.range->equalize() ? Equalized(scratch) : Pixels(&scratch->rows);
+      }
+      const auto shape = decoder->Inspect(source.encoding, file, max_pixels);
+      if (!shape.ok()) return OfFile(shape.status());
+      scratch->decoded.Resize(*shape);
+      const auto to = decode::DestinationIn(&scratch->decoded);
+      if (auto s = decoder->DecodeInto(source.encoding, file, to); !s.ok()) return OfFile(s);
+      return Pixels(scratch->decoded);
+    }
+  }
+  return MissingImage();
+}
+
 }  // namespace
 
 absl::StatusOr<Part> PartOf(const Region& region, Shape whole) {
@@ -66,8 +102,8 @@ absl::StatusOr<Part> PartOf(const Region& region, Shape whole) {
     if (extent < 1 || extent > limit - origin) return OutOfRangeError(extent_name, extent, 1u, limit - origin);
     return absl::OkStatus();
   };
-  if (auto s = inside("region.x", region.x, "region.width", region.width, whole.width); !s.ok()) return s;
-  if (auto s = inside("region.y", region.y, "region.height", region.height, whole.height); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(inside("region.x", region.x, "region.width", region.width, whole.width));
+  GLINT_RETURN_IF_ERROR(inside("region.y", region.y, "region.height", region.height, whole.height));
   return Part{static_cast<int>(region.x),
               static_cast<int>(region.y),
               {static_cast<int>(region.width), static_cast<int>(region.height)}};
@@ -89,36 +125,11 @@ void CropTo(const Part& part, PixelScratch* scratch, Pixels* pixels) {
 
 absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,
                                 PixelScratch* scratch) {
-  scratch->rows.Use(source);
-  switch (source.kind) {
-    case ImageSource::Kind::kNone:
-      break;
-    case ImageSource::Kind::kRaw: {
-      AddToRange(source, scratch);
-      if (source.range != nullptr && source.range->equalize()) return Equalized(scratch);
-      Pixels pixels(&scratch->rows);
-      if (decode::IsGrayInPlace(source.raw.format) && source.bytes.size() == 1) {
-        pixels.view = {source.bytes[0].data(), source.raw.shape.width, source.raw.shape.height,
-                       static_cast<ptrdiff_t>(source.raw.stride)};
-      }
-      return pixels;
-    }
-    case ImageSource::Kind::kEncoded: {
-      const absl::Span<const uint8_t> file = decode::Contiguous(source.bytes, &scratch->file);
-      if (source.range != nullptr) {
-        if (auto s = DecodeSamples(source, file, decoder, max_pixels, scratch); !s.ok()) return s;
-        AddToRange(scratch->samples, scratch);
-        return source.range->equalize() ? Equalized(scratch) : Pixels(&scratch->rows);
-      }
-      const auto shape = decoder->Inspect(source.encoding, file, max_pixels);
-      if (!shape.ok()) return OfFile(shape.status());
-      scratch->decoded.Resize(*shape);
-      const auto to = decode::DestinationIn(&scratch->decoded);
-      if (auto s = decoder->DecodeInto(source.encoding, file, to); !s.ok()) return OfFile(s);
-      return Pixels(scratch->decoded);
-    }
-  }
-  return MissingImage();
+  GLINT_ASSIGN_OR_RETURN(const Pixels pixels, DecodedPixels(source, decoder, max_pixels, scratch));
+  const Shape shape = pixels.shape();
+  GLINT_RETURN_IF_ERROR(
+      decode::CheckSize(static_cast<uint64_t>(shape.width), static_cast<uint64_t>(shape.height), max_pixels));
+  return pixels;
 }
 
 absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& sensor, Shape camera,
@@ -143,7 +154,7 @@ absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& 
       return NotOneOfError(source.is_shared ? "image.shared.format" : "image.raw.format",
                            absl::StrCat(static_cast<int>(source.raw.format)), "GRAY16");
     }
-    if (absl::Status s = check(source.raw.shape); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(check(source.raw.shape));
     if (source.bytes.size() == 1) return view_of(source.bytes[0].data(), static_cast<ptrdiff_t>(source.raw.stride));
     const decode::Destination to = memory();
     decode::CopyRaw16(source.raw, source.bytes, to);
@@ -153,7 +164,7 @@ absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& 
   const absl::Span<const uint8_t> file = decode::Contiguous(source.bytes, &scratch->file);
   const auto shape = decoder->InspectDepth(source.encoding, file, std::numeric_limits<int64_t>::max());
   if (!shape.ok()) return OfFile(shape.status());
-  if (absl::Status s = check(*shape); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(check(*shape));
   const decode::Destination to = memory();
   if (absl::Status s = decoder->DecodeDepthInto(source.encoding, file, to); !s.ok()) return OfFile(s);
   return view_of(to.data, to.stride);

@@ -73,7 +73,8 @@ struct PixelScratch {
 // Pixels of `source`, valid while `source` and the scratch are unchanged. Raw pixels are not read here: `rows` converts
 // them, and GRAY8 in one piece also has a view. Encoded images are decoded here; with a range their samples are, which
 // `rows` converts, or which are equalised here. The limits of one of the first images of a range by percentile are
-// added to it here. INVALID_ARGUMENT names a field of image.encoded, or image, if there is none.
+// added to it here. What is returned has 1..max_pixels pixels, with sides of 1..kMaxImageSide. INVALID_ARGUMENT names a
+// field of image.encoded, or image, if there is none; RESOURCE_EXHAUSTED: it has more pixels.
 absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,
                                 PixelScratch* scratch);
 

@@ -52,6 +52,7 @@ struct PairMasks::Wanted {
   const ImageSource& own;   // of the pair; or kNone
   const RemapTable* table;  // or null
   Shape image;              // before it was remapped
+  int64_t max_pixels;       // of the mask
   bool minds_values;        // whether the values of a mask that is not remapped count
   MaskScratch* scratch;
 };
@@ -59,12 +60,11 @@ struct PairMasks::Wanted {
 absl::Status PairMasks::Find(const LaneContext& context, const Side& side, const Wanted& wanted, Pixels* mask,
                              double* other_values) const {
   MaskScratch& scratch = *wanted.scratch;
-  const int64_t max_pixels = context.max_pixels / 2;  // of an image of a pair
   const bool is_own = wanted.own.kind != ImageSource::Kind::kNone;
   if (!is_own && !side.has_mask && !region_.wanted) return absl::OkStatus();
 
   const auto decode = [&](const ImageSource& source) -> absl::StatusOr<Pixels> {
-    auto pixels = PixelsOf(source, context.decoder, max_pixels, &scratch.pixels);
+    auto pixels = PixelsOf(source, context.decoder, wanted.max_pixels, &scratch.pixels);
     if (!pixels.ok()) return WithField("mask", pixels.status());
     return pixels;
   };
@@ -108,7 +108,7 @@ absl::Status PairMasks::Find(const LaneContext& context, const Side& side, const
       scratch.pixels.rows.Recount();
     }
   } else if (side.has_mask) {
-    const auto view = side.mask->View(context.decoder, max_pixels);
+    const auto view = side.mask->View(context.decoder, wanted.max_pixels);
     if (!view.ok()) return WithField("mask", view.status());
     whole = Pixels(*view);
     if (wanted.minds_values) *other_values = std::max(*other_values, side.mask->other_values());
@@ -123,8 +123,11 @@ absl::Status PairMasks::Use(const LaneContext& context, const DetectorOptions& d
   PairMaskScratch& scratch = *context.scratch->Of<PairMaskScratch>();
   const bool minds_values = !AnyMaskValueIsSet(detector) && detector.levels > 1;
   double other_values = 0;
+  // Images of a pair have half of the limit each; one with depths may have more.
+  const int64_t max_pixels = pair->right.empty() ? context.max_pixels : context.max_pixels / 2;
   const auto wanted = [&](const ImageSource& source, const RemapTable* table, const Pixels& image, size_t i) {
-    return Wanted{source, table, table != nullptr ? table->source : image.shape(), minds_values, &scratch[i]};
+    const Shape shape = table != nullptr ? table->source : image.shape();
+    return Wanted{source, table, shape, max_pixels, minds_values, &scratch[i]};
   };
   GLINT_RETURN_IF_ERROR(
       Find(context, left_, wanted(own.left, left_table, pair->left, 0), &pair->left_mask, &other_values));

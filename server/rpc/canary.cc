@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "features/status_macros.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "proto/grpc_deadline.h"
 #include "server/base/clock.h"
@@ -77,14 +78,14 @@ struct Canary::Stream {
 
   absl::Status Open(int64_t deadline_ns) {
     call->StartCall(nullptr);
-    if (absl::Status status = Done(deadline_ns); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(Done(deadline_ns));
     call->Write(OptionsMessage(), nullptr);
     return Done(deadline_ns);
   }
 
   absl::Status Send(int64_t deadline_ns) {
     call->Write(FrameMessage(), nullptr);
-    if (absl::Status status = Done(deadline_ns); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(Done(deadline_ns));
     v1::DetectStreamResponse response;
     call->Read(&response, nullptr);
     absl::Status status = Done(deadline_ns);

@@ -26,7 +26,7 @@ absl::StatusOr<std::unique_ptr<Gate>> Gate::Open(ServerEnv* env) {
   if (env->options.access_file.empty()) return gate;
   gate->file_ = std::make_unique<AccessFile>(env->options.access_file, AsyncService::MethodNames(),
                                              !env->options.tls.client_ca.empty());
-  if (absl::Status s = gate->file_->Load(); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(gate->file_->Load());
   env->metrics.AccessIdentitiesAre(gate->file_->rules()->identities());
   GLINT_ASSIGN_OR_RETURN(gate->watch_, StartThread("access-file", [g = gate.get()] { g->Main(); }));
   return gate;

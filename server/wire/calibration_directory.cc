@@ -23,14 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kEyes = 2;
+constexpr size_t kCameras = 2;
 
 absl::StatusOr<NamedRig> RigIn(calibration::Calibration calibration) {
   std::vector<RigCamera>& cameras = calibration.rig.cameras;
-  if (cameras.size() < kEyes) {
-    return absl::InvalidArgumentError(absl::StrCat("has ", cameras.size(), " of ", kEyes, " cameras"));
+  if (cameras.size() < kCameras) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", cameras.size(), " of ", kCameras, " cameras"));
   }
-  cameras.resize(kEyes);
+  cameras.resize(kCameras);
   if (calibration.unit_is_unknown) {
     return absl::InvalidArgumentError(absl::StrCat("files of ", calibration.format,
                                                    " do not say the unit of the distance between the cameras: give "

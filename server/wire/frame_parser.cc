@@ -75,22 +75,6 @@ void ReadEncoded(WireReader* in, WireImage* image) {
   });
 }
 
-void ReadImageField(uint32_t tag, WireReader* in, WireImage* image) {
-  switch (tag) {
-    case BytesTag(1):
-      ReadRaw(in, image);
-      break;
-    case BytesTag(2):
-      ReadEncoded(in, image);
-      break;
-    case BytesTag(3):
-      ReadShared(in, image);
-      break;
-    default:
-      in->Unknown(tag);
-  }
-}
-
 // A message without strings and messages, as RectifyOptions.
 void CheckPlain(WireReader* in) {
   in->Message([in](uint32_t field) { in->Unknown(field); });
@@ -99,7 +83,21 @@ void CheckPlain(WireReader* in) {
 }  // namespace
 
 void ReadImage(WireReader* in, WireImage* image) {
-  in->Message([&](uint32_t tag) { ReadImageField(tag, in, image); });
+  in->Message([&](uint32_t tag) {
+    switch (tag) {
+      case BytesTag(1):
+        ReadRaw(in, image);
+        break;
+      case BytesTag(2):
+        ReadEncoded(in, image);
+        break;
+      case BytesTag(3):
+        ReadShared(in, image);
+        break;
+      default:
+        in->Unknown(tag);
+    }
+  });
 }
 
 void ReadRegion(WireReader* in, Region* region) {
@@ -227,13 +225,6 @@ void CheckOperationOptions(WireReader* in, uint32_t gray_range, absl::FunctionRe
     if (tag == BytesTag(2) || tag == BytesTag(gray_range)) return CheckPlain(in);
     if (!more(tag)) in->Unknown(tag);
   });
-}
-
-bool ParseImage(decode::Pieces message, WireImage* image) {
-  *image = WireImage();
-  WireReader in(message);
-  while (const uint32_t tag = in.NextField()) ReadImageField(tag, &in, image);
-  return in.ok();
 }
 
 bool ReadImagePair(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireImagePair* pair) {

@@ -68,8 +68,6 @@ inline constexpr size_t kMaxOptionsBytes = 1 << 16;
 // Limit of a serialized camera of a unary call. One with fourteen coefficients has 180 bytes.
 inline constexpr size_t kMaxCameraBytes = 1 << 12;
 
-// False if `message` is not a serialized image. `*image` is overwritten.
-bool ParseImage(decode::Pieces message, WireImage* image);
 // Reads an image inside another message.
 void ReadImage(WireReader* in, WireImage* image);
 void ReadRegion(WireReader* in, Region* region);

@@ -223,6 +223,30 @@ TEST_F(PairMasksTest, OfARigAreOfItsRawImages) {
 }
 
 // Pixels are allowed that are mixed from allowed ones alone, with whatever weight.
+// An image with depths may have more than half of the pixels that a pair may have, and so may its mask.
+TEST(PairMasks, MayBeAsLargeAsTheImage) {
+  decode::Decoder decoder;
+  LaneScratch scratch;
+  const LaneContext context = {nullptr, &decoder, &scratch, /*max_pixels=*/1000};
+  const Image image = Flat({30, 30}, 100), mask = MaskWithout(3, 4, 5, 6, image.shape());
+  const std::vector<uint8_t> bytes(mask.row(0), mask.row(0) + mask.stride() * 30);
+  const absl::Span<const uint8_t> piece(bytes);
+  PairMaskSources own;
+  own.left.kind = ImageSource::Kind::kRaw;
+  own.left.raw = {PixelFormat::kGray8, mask.shape(), 30, static_cast<size_t>(mask.stride())};
+  own.left.bytes = {&piece, 1};
+  FrameJob job;
+  ImagePairPixels pair;
+  pair.left = image;
+  ASSERT_EQ(PairMasks().Use(context, *PresetOptions("orb"), own, nullptr, nullptr, &pair, &job), absl::OkStatus());
+  EXPECT_EQ(pair.left_mask.shape(), image.shape());
+
+  pair.right = image;
+  const absl::Status status = PairMasks().Use(context, *PresetOptions("orb"), own, nullptr, nullptr, &pair, &job);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), StartsWith("mask: "));
+}
+
 TEST(RectifyMaskTest, AllowsWhatIsMixedFromAllowedPixels) {
   const Camera camera = WideCamera();
   const auto to = RectifyPair(camera, camera, {Eigen::Matrix3d::Identity(), {-0.2, 0, 0}}, {});

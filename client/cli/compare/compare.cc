@@ -158,7 +158,7 @@ class Comparison {
 
   // Counts, overlap and time.
   absl::Status AddImage(const std::string& file, const cv::Mat& gray) {
-    if (absl::Status s = DetectAll(gray, {}, &of_image_); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(DetectAll(gray, {}, &of_image_));
     const Shape shape = ShapeOf(gray);
     const Agreement both = Compare(of_image_[0].features, shape, of_image_[1].features, shape, kSamePlace, tolerance_);
     for (size_t i = 0; i < sides_.size(); ++i) {

@@ -16,7 +16,7 @@ const std::vector<ExpectedDigest>& ExpectedDigests() {
       {"match", "be3fb315330a78ca06406b6b670224f6"},
       {"stereo", "944ad2af3809e8470220dea634195746"},
       {"track", "2ec406fea8105ccfe513e54c654563e5"},
-      {"localize", "265496369486e086ac5ca00177c7a64f"},
+      {"localize", "0502e96879f9bc865d49651cb40ea0e1"},
   };
   return digests;
 }

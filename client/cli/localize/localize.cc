@@ -127,6 +127,55 @@ SentPairs SendAll(Drive drive, WaitingPairs* waiting, const LiveView& live, clie
   return sent;
 }
 
+// Sends the pairs of `source` and reports what is answered; the exit status.
+int Localize(PairCommand* command, const LocalizeFlags& flags, const Trajectory& truth, PairSource* source,
+             client::LocalizeStreamOptions options, ImuFeed imu) {
+  // Without sliders: a new stream would begin a new map.
+  auto live =
+      LiveView::Open(kName, flags.view,
+                     absl::StrCat("path of ", command->names().front(), " on ", command->connection().server), nullptr);
+  if (!live.ok()) return UsageError(kName, live.status().message());
+  const auto connection = Connection::Open(command->connection());
+  if (!connection.ok()) return CallError(kName, connection.status());
+  const auto report = LocalizeReport::Open(flags, truth, source->rate(), &*live);
+  if (!report.ok()) return OutputError(kName, report.status());
+
+  options.detector = command->detector();
+  command->SetCall(&options);
+  WaitingPairs waiting;
+  client::MapReader map;
+  StreamRun<client::LocalizeStream> run([&] {
+    return connection->client().OpenLocalizeStream(options, [&](const client::LocalizeAnswer& answer) {
+      map.Hear();
+      if (answer.frame_id == kLoadId || answer.frame_id == kSaveId) {
+        const bool is_new = answer.frame_id == kLoadId && absl::IsNotFound(answer.status) && !flags.relocalize;
+        if (is_new) Complain(kName, absl::StrCat("warning: a new map begins: ", answer.status.message()));
+        if (answer.status.ok() || is_new) return;
+        (*report)->Fail(absl::StrCat("map ", flags.map), answer.status);
+        if (answer.frame_id == kLoadId) run->Cancel();
+        return;
+      }
+      if (answer.frame_id == kImuId) {
+        if (!answer.status.ok()) return (*report)->Fail("--imu", answer.status);
+        if (!answer.imu_poses.empty()) run.Take([&] { return (*report)->AddImuPoses(answer.imu_poses); });
+        return;
+      }
+      if (answer.frame_id == kMapId) return (*report)->TakeMap(map.Take(answer));
+      const PicturePair pair = waiting.Pop();
+      run.Take([&] { return (*report)->Add(pair, flags.TimeOf(pair), answer); });
+    });
+  });
+  if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);
+  SentPairs sent;
+  if (!flags.map.empty()) sent.stream = run->LoadMap(kLoadId, flags.map);
+  if (sent.stream.ok()) sent = SendAll({source, flags, run, std::move(imu)}, &waiting, *live, &map);
+  if (sent.stream.ok() && !flags.map.empty() && !flags.relocalize) {
+    sent.stream = run->SaveMap(kSaveId, flags.map);
+  }
+  if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
+  return command->bag()->ExitStatus(kName, (*report)->Close(run.output(), sent.unread));
+}
+
 }  // namespace
 
 int RunLocalize(const std::vector<std::string>& arguments) {
@@ -199,50 +248,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   for (const std::string& note : notes) Complain(kName, note);
   if (const absl::Status s = command.SetMasks(&*options); !s.ok()) return UsageError(kName, s.message());
 
-  // Without sliders: a new stream would begin a new map.
-  auto live =
-      LiveView::Open(kName, localize_flags.view,
-                     absl::StrCat("path of ", command.names().front(), " on ", command.connection().server), nullptr);
-  if (!live.ok()) return UsageError(kName, live.status().message());
-  const auto connection = Connection::Open(command.connection());
-  if (!connection.ok()) return CallError(kName, connection.status());
-  const auto report = LocalizeReport::Open(localize_flags, truth, source->rate(), &*live);
-  if (!report.ok()) return OutputError(kName, report.status());
-
-  options->detector = command.detector();
-  command.SetCall(&*options);
-  WaitingPairs waiting;
-  client::MapReader map;
-  StreamRun<client::LocalizeStream> run([&] {
-    return connection->client().OpenLocalizeStream(*options, [&](const client::LocalizeAnswer& answer) {
-      map.Hear();
-      if (answer.frame_id == kLoadId || answer.frame_id == kSaveId) {
-        const bool is_new = answer.frame_id == kLoadId && absl::IsNotFound(answer.status) && !localize_flags.relocalize;
-        if (is_new) Complain(kName, absl::StrCat("warning: a new map begins: ", answer.status.message()));
-        if (answer.status.ok() || is_new) return;
-        (*report)->Fail(absl::StrCat("map ", localize_flags.map), answer.status);
-        if (answer.frame_id == kLoadId) run->Cancel();
-        return;
-      }
-      if (answer.frame_id == kImuId) {
-        if (!answer.status.ok()) return (*report)->Fail("--imu", answer.status);
-        if (!answer.imu_poses.empty()) run.Take([&] { return (*report)->AddImuPoses(answer.imu_poses); });
-        return;
-      }
-      if (answer.frame_id == kMapId) return (*report)->TakeMap(map.Take(answer));
-      const PicturePair pair = waiting.Pop();
-      run.Take([&] { return (*report)->Add(pair, localize_flags.TimeOf(pair), answer); });
-    });
-  });
-  if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);
-  SentPairs sent;
-  if (!localize_flags.map.empty()) sent.stream = run->LoadMap(kLoadId, localize_flags.map);
-  if (sent.stream.ok()) sent = SendAll({&*source, localize_flags, run, std::move(imu)}, &waiting, *live, &map);
-  if (sent.stream.ok() && !localize_flags.map.empty() && !localize_flags.relocalize) {
-    sent.stream = run->SaveMap(kSaveId, localize_flags.map);
-  }
-  if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
-  return bag->ExitStatus(kName, (*report)->Close(run.output(), sent.unread));
+  return Localize(&command, localize_flags, truth, &*source, *std::move(options), std::move(imu));
 }
 
 }  // namespace glint::cli

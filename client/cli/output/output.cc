@@ -187,7 +187,7 @@ absl::Status OutputFile::Write(absl::string_view text) {
     return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? absl::OkStatus() : Error();
   }
   if (records_.size() + text.size() > kRecordBytes) {
-    if (absl::Status s = Flush(); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(Flush());
   }
   absl::StrAppend(&records_, text);
   return absl::OkStatus();

@@ -78,7 +78,7 @@ absl::Status BagFlags::SetCalibration(const std::vector<std::string>& sources, b
                                       std::vector<std::string>* notes) const {
   if (!given() || cameras->given()) return absl::OkStatus();
   std::vector<std::string> topics = sources;
-  if (!depth && topics.size() == 1) {  // both eyes in one picture, and so in no CameraInfo
+  if (!depth && topics.size() == 1) {  // both images in one picture, and so in no CameraInfo
     return needed ? absl::InvalidArgumentError("option '--calibration': missing") : absl::OkStatus();
   }
   if (depth) {

@@ -15,48 +15,48 @@
 namespace glint::cli {
 namespace {
 
-struct Eyes {
+struct CameraPair {
   const char *left, *right;
   const char* cameras;  // in the calibration
 };
-constexpr Eyes kOdometry[] = {
+constexpr CameraPair kOdometry[] = {
     {"image_0", "image_1", "P0,P1"}, {"image_2", "image_3", "P2,P3"}, {"image_l", "image_r", "P0,P1"}};
-constexpr Eyes kRaw[] = {{"image_00", "image_01", "P0,P1"}, {"image_02", "image_03", "P2,P3"}};
+constexpr CameraPair kRaw[] = {{"image_00", "image_01", "P0,P1"}, {"image_02", "image_03", "P2,P3"}};
 
 constexpr char kNoTimes[] = "no times are there: 10 pairs a second (--rate HZ, --times FILE)";
 
 std::string SignOfOdometry(const std::string& folder) {
   const bool has_lists = IsFile(Inside(folder, "calib.txt")) || IsFile(Inside(folder, "times.txt"));
-  for (const Eyes& eyes : kOdometry) {
-    const bool left = IsFolder(Inside(folder, eyes.left)), right = IsFolder(Inside(folder, eyes.right));
-    if ((left && right) || ((left || right) && has_lists)) return left ? eyes.left : eyes.right;
+  for (const CameraPair& pair : kOdometry) {
+    const bool left = IsFolder(Inside(folder, pair.left)), right = IsFolder(Inside(folder, pair.right));
+    if ((left && right) || ((left || right) && has_lists)) return left ? pair.left : pair.right;
   }
   return "";
 }
 
 std::string SignOfRaw(const std::string& folder) {
-  for (const Eyes& eyes : kRaw) {
-    for (const char* eye : {eyes.left, eyes.right}) {
-      const std::string path = Inside(folder, eye);
-      if (IsFolder(Inside(path, "data")) || IsFile(Inside(path, "timestamps.txt"))) return eye;
+  for (const CameraPair& pair : kRaw) {
+    for (const char* name : {pair.left, pair.right}) {
+      const std::string path = Inside(folder, name);
+      if (IsFolder(Inside(path, "data")) || IsFile(Inside(path, "timestamps.txt"))) return name;
     }
   }
   return "";
 }
 
-// Sets the cameras to the first two eyes that are there. NOT_FOUND: none are.
+// Sets the cameras to the first pair that is there. NOT_FOUND: none are.
 template <size_t kCount>
-absl::Status SetEyes(const std::string& folder, const Eyes (&all)[kCount], DataSet* set) {
+absl::Status SetCameras(const std::string& folder, const CameraPair (&all)[kCount], DataSet* set) {
   std::string missing;
-  for (const Eyes& eyes : all) {
-    const bool left = IsFolder(Inside(folder, eyes.left)), right = IsFolder(Inside(folder, eyes.right));
+  for (const CameraPair& pair : all) {
+    const bool left = IsFolder(Inside(folder, pair.left)), right = IsFolder(Inside(folder, pair.right));
     if (left && right) {
-      set->left = eyes.left;
-      set->right = eyes.right;
-      set->cameras = eyes.cameras;
+      set->left = pair.left;
+      set->right = pair.right;
+      set->cameras = pair.cameras;
       return absl::OkStatus();
     }
-    if (left || right) missing = left ? eyes.right : eyes.left;
+    if (left || right) missing = left ? pair.right : pair.left;
   }
   return MissingPart(folder, set->layout, missing);
 }
@@ -64,7 +64,7 @@ absl::Status SetEyes(const std::string& folder, const Eyes (&all)[kCount], DataS
 absl::StatusOr<DataSet> ReadOdometry(const std::string& folder) {
   DataSet set;
   set.layout = kKittiOdometryLayout.name;
-  GLINT_RETURN_IF_ERROR(SetEyes(folder, kOdometry, &set));
+  GLINT_RETURN_IF_ERROR(SetCameras(folder, kOdometry, &set));
   const std::string times_path = Inside(folder, "times.txt"), calib = Inside(folder, "calib.txt");
   std::vector<int64_t> times;
   if (IsFile(times_path)) {
@@ -94,7 +94,7 @@ absl::StatusOr<DataSet> ReadOdometry(const std::string& folder) {
 absl::StatusOr<DataSet> ReadRaw(const std::string& folder) {
   DataSet set;
   set.layout = kKittiRawLayout.name;
-  GLINT_RETURN_IF_ERROR(SetEyes(folder, kRaw, &set));
+  GLINT_RETURN_IF_ERROR(SetCameras(folder, kRaw, &set));
   const std::string left_path = Inside(folder, set.left), times_path = Inside(left_path, "timestamps.txt");
   std::vector<int64_t> times;
   if (IsFile(times_path)) {

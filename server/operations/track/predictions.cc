@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "features/track_limits.h"
 
 namespace glint {
@@ -56,7 +57,7 @@ absl::Status ValidatePredictions(absl::Span<const TrackPrediction> predictions, 
     if ((seen & bit) != 0)
       return ContradictionError(absl::StrCat(name, ".camera"), absl::StrCat(of.camera, " has two"));
     seen |= bit;
-    if (absl::Status s = CheckHomography(absl::StrCat(name, ".homography"), of.homography); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(CheckHomography(absl::StrCat(name, ".homography"), of.homography));
     for (const auto& [field, size] : {std::pair{".x", of.x.size()}, std::pair{".y", of.y.size()}}) {
       if (size == of.ids.size()) continue;
       return ContradictionError(absl::StrCat(name, field),
@@ -67,8 +68,8 @@ absl::Status ValidatePredictions(absl::Span<const TrackPrediction> predictions, 
       if (of.ids[(*order)[i]] != of.ids[(*order)[i - 1]]) continue;
       return ContradictionError(absl::StrCat(name, ".ids"), absl::StrCat(of.ids[(*order)[i]], " is there twice"));
     }
-    if (absl::Status s = CheckPositions(absl::StrCat(name, ".x"), of.x); !s.ok()) return s;
-    if (absl::Status s = CheckPositions(absl::StrCat(name, ".y"), of.y); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(CheckPositions(absl::StrCat(name, ".x"), of.x));
+    GLINT_RETURN_IF_ERROR(CheckPositions(absl::StrCat(name, ".y"), of.y));
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/server_error.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
@@ -104,7 +105,7 @@ absl::Status TrackSession::Begin(int64_t time_ns, bool detect, absl::Span<const 
     return ContradictionError("time_ns",
                               absl::StrCat(time_ns, " is not above ", last_time_ns_, ", that of the last good frame"));
   }
-  if (absl::Status s = ValidatePredictions(predictions, options_.cameras, &scratch->order); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidatePredictions(predictions, options_.cameras, &scratch->order));
   scratch->detecting = -1;
   next_ = Next();
   next_.time_ns = time_ns;
@@ -154,7 +155,7 @@ absl::Status TrackSession::Start(int camera, const Pixels& image, TrackBackend* 
   tracks->has_templates = options_.template_frames > 0;
   const size_t live = of.lost == TrackState::kTracked ? tracks->count() : 0;
   if (live > 0) {
-    if (absl::Status s = StartFollow(camera, backend, scratch, *tracks); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(StartFollow(camera, backend, scratch, *tracks));
   }
   return StartDetectEarly(camera, live, backend, scratch);
 }
@@ -232,7 +233,7 @@ absl::Status TrackSession::FinishFollow(int camera, TrackBackend* backend, Track
                                         CameraTracks* tracks) const {
   TrackScratch::Camera& of = scratch->cameras[static_cast<size_t>(camera)];
   TrackResult& result = of.followed;
-  if (absl::Status s = backend->FinishFollow(camera, &result); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(backend->FinishFollow(camera, &result));
   for (size_t k = 0; k < of.order.size(); ++k) {
     const size_t i = of.order[k];
     tracks->last_x[i] = tracks->x[i];
@@ -262,16 +263,16 @@ absl::Status TrackSession::Finish(int camera, TrackBackend* backend, TrackScratc
   if (of.lost != TrackState::kTracked) {
     std::fill(tracks->state.begin(), tracks->state.end(), of.lost);
   } else if (tracks->count() > 0) {
-    if (absl::Status s = FinishFollow(camera, backend, scratch, tracks); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(FinishFollow(camera, backend, scratch, tracks));
   }
   const auto live = static_cast<size_t>(std::count(tracks->state.begin(), tracks->state.end(), TrackState::kTracked));
   next_.live += live - tracks->count();  // unsigned numbers wrap back
   const bool begins_tracks = WantsMore(begins, live) && FindFreeCells(cells, *tracks, &scratch->occupied);
   if (begins_tracks && !of.detects) {
-    if (absl::Status s = StartDetect(cells, camera, live, backend, scratch); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(StartDetect(cells, camera, live, backend, scratch));
   }
   if (scratch->detecting == camera) {
-    if (absl::Status s = FinishDetect(backend, scratch); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(FinishDetect(backend, scratch));
   }
   if (begins_tracks) BeginTracks(cells, camera, live, scratch, tracks);
   LimitTemplates(next_.frames[at], tracks);
@@ -326,7 +327,7 @@ bool TrackSession::FindFreeCells(const TrackCells& cells, const CameraTracks& tr
 
 absl::Status TrackSession::StartDetect(const TrackCells& cells, int camera, size_t live, TrackBackend* backend,
                                        TrackScratch* scratch) const {
-  if (absl::Status s = FinishDetect(backend, scratch); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(FinishDetect(backend, scratch));
   TrackScratch::Camera& of = scratch->cameras[static_cast<size_t>(camera)];
   ImageView mask = of.mask;
   if (live > 0 && cells.MaskMatters(options_.detector)) {
@@ -406,7 +407,7 @@ absl::Status TrackSession::CheckCamera(uint32_t camera) const {
 
 absl::Status TrackSession::Add(uint32_t camera, absl::Span<const float> x, absl::Span<const float> y,
                                CameraTracks* changed) {
-  if (absl::Status s = CheckCamera(camera); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckCamera(camera));
   Camera& to = cameras_[camera];
   if (x.size() != y.size()) {
     return ContradictionError("y", absl::StrCat(y.size(), " elements, but x has ", x.size()));
@@ -418,8 +419,8 @@ absl::Status TrackSession::Add(uint32_t camera, absl::Span<const float> x, absl:
   if (const size_t all = live() + x.size(); all > static_cast<size_t>(options_.max_tracks)) {
     return LimitError("x", static_cast<int64_t>(all), "tracks", options_.max_tracks, "--max-tracks");
   }
-  if (absl::Status s = CheckInside("x", x, to.shape.width); !s.ok()) return s;
-  if (absl::Status s = CheckInside("y", y, to.shape.height); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckInside("x", x, to.shape.width));
+  GLINT_RETURN_IF_ERROR(CheckInside("y", y, to.shape.height));
   changed->Clear();
   Reserve(x.size(), changed);
   Reserve(to.tracks.count() + x.size(), &to.tracks);
@@ -461,7 +462,7 @@ absl::Status TrackSession::Forget(absl::Span<const uint64_t> ids, CameraTracks* 
 }
 
 absl::Status TrackSession::Reset(uint32_t camera, CameraTracks* changed) {
-  if (absl::Status s = CheckCamera(camera); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckCamera(camera));
   EndAll(TrackState::kReset, &cameras_[camera].tracks, changed);
   cameras_[camera].begins = true;
   return absl::OkStatus();

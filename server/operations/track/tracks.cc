@@ -2,11 +2,12 @@
 
 #include "features/error.h"
 #include "features/server_error.h"
+#include "features/status_macros.h"
 
 namespace glint {
 
 absl::Status ValidateTrackingOptions(const TrackingOptions& o) {
-  if (absl::Status s = ValidateTrackOptions(o.track); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateTrackOptions(o.track));
   if (o.cameras < 1 || o.cameras > kMaxTrackCameras) return OutOfRangeError("cameras", o.cameras, 1, kMaxTrackCameras);
   if (o.target < 1 || o.target > kMaxTrackPoints) return OutOfRangeError("target", o.target, 1, kMaxTrackPoints);
   // Written so that NaN fails.
