@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kMostAspect = 1.15;  // of pixels, 720x576 of old video included
 constexpr double kLargeTangential = 0.02, kUsualTangential = 0.01, kOddTangential = 0.05, kHopelessTangential = 0.1;
+constexpr double kTiny = 1e-3;  // as tangential terms are, and a k3 that was calibrated is not
 
 class CameraChecker {
  public:
@@ -129,7 +130,10 @@ class CameraChecker {
   // Whether tangential terms show that the coefficients are in another library's order.
   bool CheckOrder(const std::string& lens, const Camera& camera, bool is_sound) {
     const auto tangential = [](const Camera& c) { return std::max(std::abs(c.lens[2]), std::abs(c.lens[3])); };
-    if (tangential(camera) <= kLargeTangential && is_sound) return false;
+    const auto is_tiny = [](double term) { return term != 0 && std::abs(term) < kTiny; };
+    const bool ends_in_tangential =
+        tangential(camera) > kUsualTangential && is_tiny(camera.lens[3]) && is_tiny(camera.lens[4]);
+    if (tangential(camera) <= kLargeTangential && is_sound && !ends_in_tangential) return false;
     const OtherLens other = InOtherOrder(camera, of_cuvslam_);
     const bool other_is_usual = tangential(other.camera) < kUsualTangential && other.camera.lens[2] != 0 &&
                                 other.camera.lens[3] != 0 && SeesTo(other.camera, 0.9) && BendsLittle(other.camera);

@@ -269,6 +269,8 @@ absl::StatusOr<JpegReason> Pipeline::DetectJpeg(const DetectorOptions& options, 
   return reason;
 }
 
+ImageView Pipeline::image_on_device() const { return impl_->plans.front().image(); }
+
 const absl::Status& Pipeline::fatal() const { return impl_->fatal; }
 
 }  // namespace glint::cuda

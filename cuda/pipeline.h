@@ -64,6 +64,9 @@ class Pipeline {
   absl::StatusOr<JpegReason> DetectJpeg(const DetectorOptions& options, const JpegPlan& plan, const uint8_t* file,
                                         size_t size, const Pixels& mask, Features* features, StageTimes* times);
 
+  // The image of the last call, which had no error, at its address on the device; until the next call.
+  ImageView image_on_device() const;
+
   // Not OK after a sticky CUDA error: this process can use the device no more.
   const absl::Status& fatal() const;
 

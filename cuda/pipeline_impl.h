@@ -81,6 +81,11 @@ struct Pipeline::Impl {
     ExpectedWait wait;
 
     const Frame& frame() const { return parts.back().frame; }
+    // At the device's address.
+    ImageView image() const {
+      const Level& level = frame().level[0];
+      return {level.image, level.width, level.height, level.pitch};
+    }
   };
 
   struct RowRange {

@@ -1,6 +1,5 @@
-// Images of a depth sensor, and what a stereo camera, or a camera with such a sensor, sees at one moment. Host types
-// without arithmetic, shared by slam/, the server and the client. The client's headers are installed, so this one needs
-// only types.h.
+// Images of a depth sensor. Host types without arithmetic, shared by slam/, the server and the client. The client's
+// headers are installed, so this one needs only types.h.
 #ifndef GLINT_FEATURES_DEPTH_H_
 #define GLINT_FEATURES_DEPTH_H_
 
@@ -34,17 +33,6 @@ struct DepthView {
     const uint8_t* const sample = data + y * stride + 2 * static_cast<ptrdiff_t>(x);
     return static_cast<uint16_t>(sample[0] | sample[1] << 8);
   }
-};
-
-// Both images of a rectified camera; or one image, and the depth of its pixels in place of `right`. The masks have the
-// shape of the images, and are 0 where nothing is to be found; empty: everywhere. There is no right one with depth.
-struct CameraView {
-  ImageView left;
-  ImageView right;
-  DepthView depth;
-  ImageView left_mask{}, right_mask{};
-
-  bool has_depth() const { return !depth.empty(); }
 };
 
 }  // namespace glint

@@ -14,7 +14,7 @@ class CpuTrackFrames final : public TrackFrames {
   ImageView Set(int number, const Pixels& pixels) {
     Frame& frame = frames_[static_cast<size_t>(number)];
     Image& image = frame.image;
-    if (pixels.rows != nullptr) {
+    if (pixels.view.empty()) {
       pixels.rows->CopyRows(0, image.height(), image.row(0), image.stride());
     } else {
       for (int y = 0; y < image.height(); ++y) {

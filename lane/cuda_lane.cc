@@ -74,6 +74,7 @@ class CudaLane final : public Lane {
   absl::Status FinishRun() override {
     return InMemory([&] { return pipeline_->Finish(); });
   }
+  bool remaps() const override { return true; }
   bool decodes_jpeg() const override { return decodes_jpeg_; }
   absl::StatusOr<JpegRun> RunJpeg(const DetectorOptions& options, absl::Span<const uint8_t> file, Shape shape,
                                   const Pixels& mask, Features* features, StageTimes* times) override {
@@ -126,6 +127,12 @@ class CudaLane final : public Lane {
     auto view = LendCudaTrackFrame(frames, number, image);
     GLINT_RETURN_IF_ERROR(NoteLoss(view.status(), OrdinalOf(*frames)));
     return view;
+  }
+  absl::Status KeepTrackFrame(TrackFrames* frames, int number, FoundImage found, const Pixels& image) override {
+    if (OrdinalOf(*frames) != options_.device) return SetTrackFrame(frames, number, image).status();
+    const ImageView on_device = found == FoundImage::kOnly ? pipeline_->image_on_device()
+                                                           : stereo_->image_on_device(found == FoundImage::kRight);
+    return NoteLoss(CopyCudaTrackFrame(frames, number, on_device));
   }
   absl::Status ReleasePixels(TrackFrames* frames) override {
     return NoteLoss(ReleaseCudaTrackPixels(frames), OrdinalOf(*frames));

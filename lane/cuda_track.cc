@@ -18,7 +18,7 @@ class CudaTrackFrames final : public TrackFrames {
   absl::StatusOr<ImageView> Set(int number, const Pixels& pixels) {
     const Shape shape = pixels.shape();
     GLINT_ASSIGN_OR_RETURN(const auto memory, tracker_->BeginFrame(number, shape));
-    if (pixels.rows != nullptr) {
+    if (pixels.view.empty()) {
       pixels.rows->CopyRows(0, shape.height, memory, shape.width);
     } else if (pixels.view.stride == shape.width) {
       std::memcpy(memory, pixels.view.data, static_cast<size_t>(shape.pixels()));
@@ -38,6 +38,7 @@ class CudaTrackFrames final : public TrackFrames {
     }
     return Set(number, pixels);
   }
+  absl::Status Copy(int number, const ImageView& on_device) { return tracker_->CopyFrame(number, on_device); }
   absl::Status Release() { return tracker_->Release(); }
   absl::Status Start(int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
                      const TrackOptions& options) {
@@ -72,6 +73,10 @@ absl::StatusOr<ImageView> SetCudaTrackFrame(TrackFrames* frames, int number, con
 
 absl::StatusOr<ImageView> LendCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image) {
   return static_cast<CudaTrackFrames*>(frames)->Lend(number, image);
+}
+
+absl::Status CopyCudaTrackFrame(TrackFrames* frames, int number, const ImageView& on_device) {
+  return static_cast<CudaTrackFrames*>(frames)->Copy(number, on_device);
 }
 
 absl::Status ReleaseCudaTrackPixels(TrackFrames* frames) { return static_cast<CudaTrackFrames*>(frames)->Release(); }

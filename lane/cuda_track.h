@@ -15,6 +15,8 @@ absl::StatusOr<std::unique_ptr<TrackFrames>> MakeCudaTrackFrames(int ordinal, in
                                                                  int levels, int count);
 absl::StatusOr<ImageView> SetCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image);
 absl::StatusOr<ImageView> LendCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image);
+// `on_device`: on the device of the frames, as Tracker::CopyFrame() has it.
+absl::Status CopyCudaTrackFrame(TrackFrames* frames, int number, const ImageView& on_device);
 absl::Status ReleaseCudaTrackPixels(TrackFrames* frames);
 absl::Status StartFollowOnCuda(TrackFrames* frames, int to, const TrackInput& points,
                                absl::Span<const TrackSegment> segments, const TrackOptions& options);

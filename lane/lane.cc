@@ -62,6 +62,10 @@ absl::StatusOr<ImageView> Lane::LendTrackFrame(TrackFrames* frames, int number, 
   return SetTrackFrame(frames, number, image);
 }
 
+absl::Status Lane::KeepTrackFrame(TrackFrames* frames, int number, FoundImage, const Pixels& image) {
+  return SetTrackFrame(frames, number, image).status();
+}
+
 absl::Status Lane::StartFollow(TrackFrames*, int, const TrackInput&, absl::Span<const TrackSegment>,
                                const TrackOptions&, TrackResult*) {
   return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));

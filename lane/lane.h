@@ -90,6 +90,9 @@ inline constexpr int64_t StageTimes::*kStageTimes[] = {
     &StageTimes::upload_ns,  &StageTimes::detect_ns, &StageTimes::download_ns, &StageTimes::pyramid_ns,
     &StageTimes::corners_ns, &StageTimes::select_ns, &StageTimes::orient_ns,   &StageTimes::describe_ns};
 
+// An image that a lane has found features in: that of Run(), or one of RunStereo().
+enum class FoundImage { kOnly, kLeft, kRight };
+
 // Frames of a camera with their pyramids, on the device of the lane that made them. Any lane of the same LaneSet may
 // use them, one at a time; that device does the work.
 class TrackFrames {
@@ -119,6 +122,10 @@ class Lane {
   virtual absl::Status StartRun(const DetectorOptions& options, const Pixels& image, const Pixels& mask,
                                 Features* features, StageTimes* times);
   virtual absl::Status FinishRun() { return absl::OkStatus(); }
+
+  // True if the lane's device remaps the rows of PixelRows::remap(). Else it is better to have them in memory if they
+  // are needed more than once.
+  virtual bool remaps() const { return false; }
 
   // Threads of the lane for work before Run(); null: one thread.
   virtual Parallel* parallel() { return nullptr; }
@@ -160,6 +167,9 @@ class Lane {
   // ReleasePixels().
   virtual absl::StatusOr<ImageView> LendTrackFrame(TrackFrames* frames, int number, const Pixels& image);
   virtual absl::Status ReleasePixels(TrackFrames*) { return absl::OkStatus(); }
+  // SetTrackFrame() of `image`, the one of the lane's last Run() or RunStereo(), which had no error; a device takes it
+  // from where it lies. Then the lane works on no other image before ReleasePixels().
+  virtual absl::Status KeepTrackFrame(TrackFrames* frames, int number, FoundImage found, const Pixels& image);
   // Track points from the frames of `segments` to frame `to`, as TrackBackend (server/operations/track/track_session.h)
   // says; a device overlaps several TrackFrames. The frames must have been set, points be valid, and `options` be those
   // that `frames` were made with.

@@ -20,6 +20,9 @@ class RectifiedRows final : public PixelRows {
   // without a view is written to memory of this object, once, by the first CopyRows().
   void Use(const Pixels& source, const RemapTable& table);
 
+  // Puts a source without a view into memory of this object, where remap() then has it.
+  void LoadSource() { remapped_.source.view = ViewOf(remapped_.source, &memory_); }
+
   Shape shape() const override { return remapped_.table->shape; }
   void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const override;
   const RemapSource* remap() const override { return &remapped_; }

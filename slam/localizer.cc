@@ -376,7 +376,7 @@ absl::Status Localizer::Track(const CameraView& view, const FrameStamp& stamp, L
   const bool is_known = inertial != nullptr && inertial->HasReadingsUntil(stamp.time_ns);
   const int64_t time_ns = clock.Next(stamp.time_ns, &warnings, is_known);
   GLINT_RETURN_IF_ERROR(s.odometry.ValidateInput(view, time_ns));
-  if (!view.has_depth() && s.frozen.Look(view.left, view.right)) {
+  if (!view.has_depth() && s.frozen.Look(TakenView(view.left), TakenView(view.right))) {
     s.clock = clock;
     s.PassOver(time_ns, warnings, result);
     return absl::OkStatus();

@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "features/background.h"
-#include "features/depth.h"
+#include "features/camera_view.h"
 #include "features/types.h"
 #include "features/warning.h"
 #include "slam/front_end/calibration_watch.h"
@@ -93,7 +93,8 @@ class Localizer {
 
   // As Odometry::Track(), but for times, which FrameClock judges: of those that are not above the last one, only an
   // earlier pair's is an error; for pairs with a frozen image, which are passed over; and for a camera that stays lost:
-  // the fourth pair in a row that shows something and is not located begins another map (kNewMap), if there is room.
+  // the fourth pair in a row that shows something and is not located begins another map (kNewMap), if there is room
+  // and nothing that moves by itself was found in the last 30 pairs, which might be all that this map would be of.
   // With fewer than five keyframes the map that it replaces is given up, and the first such pair does. Maps whose
   // keyframes show the same place become one, the older one.
   absl::Status Track(const CameraView& view, const FrameStamp& stamp, LocalizerResult* result);

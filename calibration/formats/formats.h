@@ -30,6 +30,7 @@ extern const Format kTextMatrix;
 extern const Format kDso;
 extern const Format kOkvis;
 extern const Format kNcamera;
+extern const Format kVikit;
 
 }  // namespace glint::calibration
 

@@ -1,5 +1,5 @@
 // A camera in text, as K.txt and intrinsics.txt of many data sets: a camera matrix of 9 numbers in one line or in
-// three, or the first rows of a 4x4 matrix, or fx fy cx cy k1 k2 p1 p2 [k3] in one line (DROID-SLAM). A line of one
+// three, or the first rows of a 4x4 matrix, or fx fy cx cy [k1 k2 p1 p2 [k3]] in one line (DROID-SLAM). A line of one
 // number after a matrix is the baseline in metres of a rectified pair (FoundationStereo).
 #include <cmath>
 #include <optional>
@@ -24,11 +24,14 @@ struct TextMatrix {
   std::optional<double> baseline;
 };
 
-// fx fy cx cy k1 k2 p1 p2 [k3], or something else.
+// fx fy cx cy [k1 k2 p1 p2 [k3]], or something else. Four numbers alone may be anything: of a camera they are if its
+// edges lie 11 to 76 degrees from the centre.
 std::optional<TextMatrix> ReadOneLine(const std::vector<double>& row) {
-  if (row.size() != 8 && row.size() != 9) return std::nullopt;
+  if (row.size() != 4 && row.size() != 8 && row.size() != 9) return std::nullopt;
   const bool is_camera = row[0] > 2 && row[1] > 2 && row[2] > 2 && row[3] > 2;
-  const bool is_lens = std::abs(row[4]) < 2 && std::abs(row[6]) < 0.1 && std::abs(row[7]) < 0.1;
+  const auto is_centre = [](double c, double f) { return c > 0.2 * f && c < 4 * f; };
+  const bool is_lens = row.size() == 4 ? is_centre(row[2], row[0]) && is_centre(row[3], row[1])
+                                       : std::abs(row[4]) < 2 && std::abs(row[6]) < 0.1 && std::abs(row[7]) < 0.1;
   if (!is_camera || !is_lens || std::abs(row[0] - row[1]) > 0.15 * row[0]) return std::nullopt;
   return TextMatrix{{row[0], 0, row[2], 0, row[1], row[3], 0, 0, 1}, {row.begin() + 4, row.end()}, std::nullopt};
 }

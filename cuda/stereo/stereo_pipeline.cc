@@ -230,6 +230,8 @@ absl::Status StereoPipeline::DetectImages(const DetectorOptions& detector, const
   return status;
 }
 
+ImageView StereoPipeline::image_on_device(bool is_right) const { return impl_->eyes[is_right].plans.front().image(); }
+
 const absl::Status& StereoPipeline::fatal() const { return impl_->fatal; }
 
 }  // namespace glint::cuda

@@ -54,6 +54,9 @@ class StereoPipeline {
                             Features* first_features, Features* second_features, DescriptorsOnDevice* descriptors,
                             StereoTimes* times);
 
+  // An image of the last call, which had no error, at its address on the device; until the next call.
+  ImageView image_on_device(bool is_right) const;
+
   // Not OK after a sticky CUDA error: this process can use the device no more.
   const absl::Status& fatal() const;
 

@@ -65,7 +65,7 @@ struct Tracker::Impl {
   absl::Status Settle(const char* waiting_for);
   absl::Status BeginFrame(Frame* frame, Shape shape);
   // The pixels of the frame that was begun.
-  absl::Status EndFrame(const uint8_t* pixels, int stride);
+  absl::Status EndFrame(const uint8_t* pixels, ptrdiff_t stride, cudaMemcpyKind kind);
   // Checks, and puts the points where the device reads them. `params`: one for each segment.
   absl::Status Prepare(int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
                        const TrackOptions& track, TrackParams* params);
@@ -123,16 +123,16 @@ absl::Status Tracker::Impl::BeginFrame(Frame* frame, Shape shape) {
   return absl::OkStatus();
 }
 
-absl::Status Tracker::Impl::EndFrame(const uint8_t* pixels, int stride) {
+absl::Status Tracker::Impl::EndFrame(const uint8_t* pixels, ptrdiff_t stride, cudaMemcpyKind kind) {
   const cudaStream_t s = stream.view().stream;
   const auto width = static_cast<size_t>(begun_shape.width);
   const auto height = static_cast<size_t>(begun_shape.height);
   const size_t pitch = PitchOf(begun_shape.width);
   uint8_t* at = begun->memory.data();
   open = true;
-  GLINT_RETURN_IF_ERROR(ToStatus(
-      api->Memcpy2DAsync(at, pitch, pixels, static_cast<size_t>(stride), width, height, cudaMemcpyHostToDevice, s),
-      "copying an image to the device"));
+  GLINT_RETURN_IF_ERROR(
+      ToStatus(api->Memcpy2DAsync(at, pitch, pixels, static_cast<size_t>(stride), width, height, kind, s),
+               "copying an image to the device"));
   TrackLevel* const level = begun->levels.level;
   level[0] = {at, static_cast<int>(pitch), begun_shape.width, begun_shape.height};
   int levels = 1;
@@ -255,13 +255,19 @@ absl::StatusOr<uint8_t*> Tracker::BeginFrame(int frame, Shape shape) {
 
 absl::Status Tracker::EndFrame() {
   GLINT_RETURN_IF_ERROR(ToStatus(impl_->api->SetDevice(impl_->options.device), "choosing the device"));
-  return impl_->EndFrame(impl_->staged_image.data(), impl_->begun_shape.width);
+  return impl_->EndFrame(impl_->staged_image.data(), impl_->begun_shape.width, cudaMemcpyHostToDevice);
+}
+
+absl::Status Tracker::CopyFrame(int frame, const ImageView& on_device) {
+  GLINT_RETURN_IF_ERROR(BeginFrame(frame, on_device.shape()).status());
+  // On an integrated device it may lie in mapped memory of the host.
+  return impl_->EndFrame(on_device.data, on_device.stride, cudaMemcpyDefault);
 }
 
 absl::StatusOr<bool> Tracker::LendFrame(int frame, const ImageView& image) {
   if (AttributesOf(impl_->api, image.data).type != cudaMemoryTypeHost) return false;
   GLINT_RETURN_IF_ERROR(BeginFrame(frame, image.shape()).status());
-  GLINT_RETURN_IF_ERROR(impl_->EndFrame(image.data, image.stride));
+  GLINT_RETURN_IF_ERROR(impl_->EndFrame(image.data, image.stride, cudaMemcpyHostToDevice));
   return true;
 }
 

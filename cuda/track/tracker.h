@@ -61,7 +61,9 @@ class Tracker {
   // SetFrame() of pixels in page-locked memory, from where the device takes them; they stay as they are until
   // Release(). False: they lie elsewhere, and nothing was done.
   absl::StatusOr<bool> LendFrame(int frame, const ImageView& image);
-  // Until the device has taken what was lent. Does not wait after Finish().
+  // SetFrame() of an image that the device has, finished, at the view's address; it stays as it is until Release().
+  absl::Status CopyFrame(int frame, const ImageView& on_device);
+  // Until the device has taken what was lent or copied. Does not wait after Finish().
   absl::Status Release();
 
   // Points from frame `from` to frame `to`. `options` must be valid (ValidateTrackOptions), and the points finite and

@@ -45,6 +45,8 @@ absl::StatusOr<JpegReason> Pipeline::DetectJpeg(const DetectorOptions&, const Jp
   return impl_->status;
 }
 
+ImageView Pipeline::image_on_device() const { return {}; }
+
 const absl::Status& Pipeline::fatal() const { return impl_->status; }
 
 absl::StatusOr<DeviceTiming> Pipeline::TimeOnDevice(const DetectorOptions&, const ImageView&, const ImageView&, int) {
@@ -119,6 +121,8 @@ absl::Status StereoPipeline::Detect(const DetectorOptions&, const PixelPair&, co
   return impl_->status;
 }
 
+ImageView StereoPipeline::image_on_device(bool) const { return {}; }
+
 const absl::Status& StereoPipeline::fatal() const { return impl_->status; }
 
 struct Tracker::Impl {
@@ -133,6 +137,7 @@ absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Create(const TrackerOptions&) 
 absl::Status Tracker::SetFrame(int, const ImageView&) { return impl_->status; }
 absl::StatusOr<uint8_t*> Tracker::BeginFrame(int, Shape) { return impl_->status; }
 absl::Status Tracker::EndFrame() { return impl_->status; }
+absl::Status Tracker::CopyFrame(int, const ImageView&) { return impl_->status; }
 absl::StatusOr<bool> Tracker::LendFrame(int, const ImageView&) { return impl_->status; }
 absl::Status Tracker::Release() { return impl_->status; }
 absl::Status Tracker::Start(int, const TrackInput&, absl::Span<const TrackSegment>, const TrackOptions&) {

@@ -5,6 +5,7 @@
 #define GLINT_SLAM_FRONT_END_DEPTH_RULES_H_
 
 #include "absl/status/status.h"
+#include "features/camera_view.h"
 #include "features/depth.h"
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/stereo_camera.h"

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "features/limits.h"
 #include "features/matcher.h"
+#include "features/pixels.h"
 #include "features/types.h"
 #include "slam/front_end/feature_kind.h"
 
@@ -40,10 +41,10 @@ class FrontEnd {
   virtual const FeatureKind& kind() const = 0;
 
   // Both images must have one shape. Keypoints lie where masks, if there are any, are not 0.
-  virtual absl::Status Find(const ImagePair& pair, StereoFrame* frame) = 0;
+  virtual absl::Status Find(const PixelPair& pair, StereoFrame* frame) = 0;
 
   // Keypoints of a single image, whose mask may be empty: none is stereo.
-  virtual absl::Status FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) = 0;
+  virtual absl::Status FindOne(const Pixels& image, const ImageView& mask, StereoFrame* frame) = 0;
 
   // Makes the last left or single image the reference frame of Follow().
   virtual void SetReferenceFrame() = 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "features/pixels.h"
 #include "features/status_macros.h"
 #include "lane/cpu_lane.h"
 
@@ -16,6 +17,10 @@ using Clock = std::chrono::steady_clock;
 constexpr int kRight = 1, kFrames = 3;
 // Followed at once: what a device's memory for them is made for.
 constexpr int kPointsAtOnce = 8192;
+
+absl::Status Validate(const Pixels& image, const Pixels& mask) {
+  return image.view.empty() ? ValidatePixels(image, mask) : ValidateImages(image.view, mask.view);
+}
 
 }  // namespace
 
@@ -50,14 +55,14 @@ absl::Status LaneFrontEnd::Timed(Work work) {
   return status;
 }
 
-absl::Status LaneFrontEnd::Find(const ImagePair& pair, StereoFrame* frame) {
-  GLINT_RETURN_IF_ERROR(ValidateImages(pair.left, pair.left_mask));
-  GLINT_RETURN_IF_ERROR(ValidateImages(pair.right, pair.right_mask));
+absl::Status LaneFrontEnd::Find(const PixelPair& pair, StereoFrame* frame) {
+  GLINT_RETURN_IF_ERROR(Validate(pair.left, pair.left_mask));
+  GLINT_RETURN_IF_ERROR(Validate(pair.right, pair.right_mask));
   return Timed([&](StageTimes* times) { return FindOnLane(pair, frame, times); });
 }
 
-absl::Status LaneFrontEnd::FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) {
-  GLINT_RETURN_IF_ERROR(ValidateImages(image, mask));
+absl::Status LaneFrontEnd::FindOne(const Pixels& image, const ImageView& mask, StereoFrame* frame) {
+  GLINT_RETURN_IF_ERROR(Validate(image, mask));
   return Timed([&](StageTimes* times) { return FindOneOnLane(image, mask, frame, times); });
 }
 
@@ -70,16 +75,16 @@ absl::Status LaneFrontEnd::MakeFrames(Shape shape) {
   return absl::OkStatus();
 }
 
-absl::Status LaneFrontEnd::FindOnLane(const ImagePair& pair, StereoFrame* frame, StageTimes* times) {
-  const ImageView &left = pair.left, &right = pair.right;
-  GLINT_RETURN_IF_ERROR(
-      lane_->RunStereo(detector_, stereo_, {left, right, pair.left_mask, pair.right_mask}, &found_, times));
+absl::Status LaneFrontEnd::FindOnLane(const PixelPair& pair, StereoFrame* frame, StageTimes* times) {
+  const Shape shape = pair.left.shape();
+  GLINT_RETURN_IF_ERROR(lane_->RunStereo(detector_, stereo_, pair, &found_, times));
   std::swap(frame->left, found_.left);
-  SetLevels(detector_, left.shape(), frame);
-  GLINT_RETURN_IF_ERROR(MakeFrames(left.shape()));
-  absl::Status status = lane_->SetTrackFrame(frames_.get(), left_, left).status();
-  if (status.ok()) status = lane_->SetTrackFrame(frames_.get(), kRight, right).status();
+  SetLevels(detector_, shape, frame);
+  GLINT_RETURN_IF_ERROR(MakeFrames(shape));
+  absl::Status status = lane_->KeepTrackFrame(frames_.get(), left_, FoundImage::kLeft, pair.left);
+  if (status.ok()) status = lane_->KeepTrackFrame(frames_.get(), kRight, FoundImage::kRight, pair.right);
   if (status.ok()) status = FollowOnLane(left_, kRight, patches_.MakeInput(frame->left, found_.matches));
+  if (status.ok()) status = lane_->ReleasePixels(frames_.get());
   if (!status.ok()) {
     frames_ = nullptr;
     return status;
@@ -88,13 +93,14 @@ absl::Status LaneFrontEnd::FindOnLane(const ImagePair& pair, StereoFrame* frame,
   return absl::OkStatus();
 }
 
-absl::Status LaneFrontEnd::FindOneOnLane(const ImageView& image, const ImageView& mask, StereoFrame* frame,
+absl::Status LaneFrontEnd::FindOneOnLane(const Pixels& image, const ImageView& mask, StereoFrame* frame,
                                          StageTimes* times) {
   GLINT_RETURN_IF_ERROR(lane_->Run(detector_, image, mask, &frame->left, times));
   SetLevels(detector_, image.shape(), frame);
   ClearStereo(frame);
   GLINT_RETURN_IF_ERROR(MakeFrames(image.shape()));
-  absl::Status status = lane_->SetTrackFrame(frames_.get(), left_, image).status();
+  absl::Status status = lane_->KeepTrackFrame(frames_.get(), left_, FoundImage::kOnly, image);
+  if (status.ok()) status = lane_->ReleasePixels(frames_.get());
   if (!status.ok()) frames_ = nullptr;
   return status;
 }

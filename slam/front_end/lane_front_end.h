@@ -32,11 +32,11 @@ class LaneFrontEnd final : public FrontEnd {
   const absl::Status& status() const { return status_; }
 
   const FeatureKind& kind() const override { return kind_; }
-  // INVALID_ARGUMENT: images or masks that ValidateImages refuses. Errors of Lane::RunStereo(), of its frames for
-  // tracking, and of following.
-  absl::Status Find(const ImagePair& pair, StereoFrame* frame) override;
+  // INVALID_ARGUMENT: images or masks that ValidatePixels refuses, or whose rows overlap. Errors of Lane::RunStereo(),
+  // of its frames for tracking, and of following.
+  absl::Status Find(const PixelPair& pair, StereoFrame* frame) override;
   // The same of Lane::Run().
-  absl::Status FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) override;
+  absl::Status FindOne(const Pixels& image, const ImageView& mask, StereoFrame* frame) override;
   void SetReferenceFrame() override;
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
               std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;
@@ -48,8 +48,8 @@ class LaneFrontEnd final : public FrontEnd {
   // What Find() and FindOne() have in common: `work` is one of the two below.
   template <typename Work>
   absl::Status Timed(Work work);
-  absl::Status FindOnLane(const ImagePair& pair, StereoFrame* frame, StageTimes* times);
-  absl::Status FindOneOnLane(const ImageView& image, const ImageView& mask, StereoFrame* frame, StageTimes* times);
+  absl::Status FindOnLane(const PixelPair& pair, StereoFrame* frame, StageTimes* times);
+  absl::Status FindOneOnLane(const Pixels& image, const ImageView& mask, StereoFrame* frame, StageTimes* times);
   absl::Status MakeFrames(Shape shape);
   absl::Status FollowOnLane(int from, int to, const TrackInput& points);
 

@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "features/background.h"
-#include "features/depth.h"
+#include "features/camera_view.h"
 #include "features/types.h"
 #include "slam/estimate/local_map.h"
 #include "slam/front_end/front_end.h"

@@ -15,6 +15,8 @@ constexpr int kFewestPairs = 6, kFewestKeypoints = 500;
 constexpr double kSureDeviations = 10;  // standard deviations
 constexpr double kCornerPx = 4;         // that a corner of the image is moved by
 constexpr double kLeastK1 = 0.06;
+// What tells k1 apart from a turned camera is that disparities differ: by five times their own error at least.
+constexpr double kDisparityErrorPx = 0.5, kLeastSpread = 5;
 
 }  // namespace
 
@@ -32,6 +34,7 @@ void LensWatch::Add(const StereoCamera& camera, const StereoFrame& frame) {
     squares_ += terms * terms.transpose();
     products_ += vertical * terms;
     square_ += vertical * vertical;
+    error_square_ += 4 * x * x * y * y * kDisparityErrorPx * kDisparityErrorPx;
     ++keypoints_;
   }
 }
@@ -42,12 +45,15 @@ std::vector<Warning> LensWatch::Warnings(const StereoCamera& camera) const {
   const Vector solution = solver.solve(products_);
   const double variance = std::max(0.0, square_ - products_.dot(solution)) / (keypoints_ - kTerms);
   const double k1 = solution[kTerms - 1];
-  const double deviation = std::sqrt(variance * solver.solve(Vector::Unit(kTerms - 1))[kTerms - 1]);
+  // What the other terms leave of the last one's sum of squares.
+  const double left = 1 / solver.solve(Vector::Unit(kTerms - 1))[kTerms - 1];
+  const double deviation = std::sqrt(variance / left);
   const double corner = std::hypot(std::max(camera.centre_x, camera.image.width - camera.centre_x),
                                    std::max(camera.centre_y, camera.image.height - camera.centre_y)) /
                         camera.focal_length;
   // Written so that NaN is none.
-  const bool is_bent = std::abs(k1) > kLeastK1 && std::abs(k1) > kSureDeviations * deviation &&
+  const bool is_bent = left > kLeastSpread * kLeastSpread * error_square_ && std::abs(k1) > kLeastK1 &&
+                       std::abs(k1) > kSureDeviations * deviation &&
                        std::abs(k1) * corner * corner * corner * camera.focal_length > kCornerPx;
   if (!is_bent) return {};
   return {

@@ -18,7 +18,7 @@ class LensWatch {
  public:
   void Add(const StereoCamera& camera, const StereoFrame& frame);
   // Empty, or a warning with k1, once six pairs tell that it is beyond +-0.06 and ten times its standard deviation, and
-  // moves the corners by 4 pixels.
+  // moves the corners by 4 pixels. A wall that all of the pairs look straight at tells nothing.
   std::vector<Warning> Warnings(const StereoCamera& camera) const;
 
  private:
@@ -28,6 +28,7 @@ class LensWatch {
   Eigen::Matrix<double, kTerms, kTerms> squares_ = Eigen::Matrix<double, kTerms, kTerms>::Zero();
   Vector products_ = Vector::Zero();
   double square_ = 0;
+  double error_square_ = 0;  // of the last term, by the error of disparities alone
   int keypoints_ = 0, pairs_ = 0;
 };
 

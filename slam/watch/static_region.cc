@@ -70,7 +70,7 @@ StaticRegionWatch::StaticRegionWatch(const StereoCamera& camera, const NoiseMode
       front_end_(front_end),
       cell_((std::max(camera.image.width, camera.image.height) + kCells - 1) / kCells) {}
 
-absl::Status StaticRegionWatch::Find(const ImagePair& pair, StereoFrame* frame) {
+absl::Status StaticRegionWatch::Find(const PixelPair& pair, StereoFrame* frame) {
   GLINT_RETURN_IF_ERROR(front_end_->Find(pair, frame));
   const size_t count = frame->left.count();
   is_static_.assign(count, 0);

@@ -28,8 +28,8 @@ class StaticRegionWatch final : public FrontEnd {
   std::vector<Warning> Warnings() const;
 
   const FeatureKind& kind() const override { return front_end_->kind(); }
-  absl::Status Find(const ImagePair& pair, StereoFrame* frame) override;
-  absl::Status FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) override {
+  absl::Status Find(const PixelPair& pair, StereoFrame* frame) override;
+  absl::Status FindOne(const Pixels& image, const ImageView& mask, StereoFrame* frame) override {
     return front_end_->FindOne(image, mask, frame);
   }
   void SetReferenceFrame() override { front_end_->SetReferenceFrame(); }

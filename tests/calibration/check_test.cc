@@ -166,6 +166,9 @@ TEST(Check, LensesAndFocalLengthsThatCannotBe) {
               }),
               ElementsAre(Error("folds the image")));
   EXPECT_THAT(lens(-0.28, 0.07, 0.05, 0.0002, 0.0004), ElementsAre(Warning("cuVSLAM's order, k1 k2 k3 p1 p2")));
+  EXPECT_THAT(lens(-0.28, 0.07, -0.013, 0.0002, 0.00002), ElementsAre(Warning("cuVSLAM's order, k1 k2 k3 p1 p2")));
+  EXPECT_THAT(lens(-0.28, 0.07, -0.013, 0.0002, 0), IsEmpty());
+  EXPECT_THAT(lens(-0.28, 0.07, -0.013, 0.0002, 0.002), IsEmpty());
   EXPECT_THAT(lens(-0.28, 0.07, 0.2, -0.15, 0), ElementsAre(Error("a fisheye's k3 and k4")));
   EXPECT_THAT(Spoilt([](Calibration* c) {
                 c->format = "edex";

@@ -80,9 +80,40 @@ TEST(TextMatrix, ABaselineMakesItARectifiedPair) {
 
 TEST(TextMatrix, OtherNumbersAreNone) {
   for (const char* text : {"1 2 3\n4 5 6\n7 8 9\n", "1 0 0 0.3\n0 1 0 0\n0 0 1 0\n0 0 0 1\n",
-                           "1280 720 30 60 1 2 3 4\n", "700 0 300\n0 700 200\n0 0 1\n1 2 3\n", "754.5 0 489\n"}) {
+                           "1280 720 30 60 1 2 3 4\n", "700 0 300\n0 700 200\n0 0 1\n1 2 3\n", "754.5 0 489\n",
+                           "640 480 320 240\n", "0 0 640 480\n", "100 100 5 5\n", "12 13 60 61\n"}) {
     EXPECT_THAT(ErrorOf(text), HasSubstr("no calibration that Glint knows")) << text;
   }
+}
+
+TEST(TextMatrix, FourNumbersAreACameraWithoutALens) {
+  const auto read = Read("726.25 727.5 359.25 202.5\n");
+  EXPECT_EQ(read.format, "matrix");
+  ExpectSame(read.rig.cameras.at(0).camera, Camera{CameraModel::kPinhole, {0, 0}, 726.25, 727.5, 359.25, 202.5});
+}
+
+// SVO's and FAST-LIVO's.
+TEST(Vikit, ModelsAndShares) {
+  const std::string size = "cam_width: 1280\ncam_height: 1024\n";
+  const std::string pixels = "scale: 0.5\ncam_fx: 1293.5\ncam_fy: 1292.5\ncam_cx: 626.75\ncam_cy: 522.25\n";
+  const auto pinhole = Read(absl::StrCat("cam_model: Pinhole\n", size, pixels,
+                                         "cam_d0: -0.07\ncam_d1: 0.12\ncam_d2: -0.001\ncam_d3: 0.0002\n"));
+  EXPECT_EQ(pinhole.format, "vikit");
+  Camera expected = {CameraModel::kRadialTangential, {1280, 1024}, 1293.5, 1292.5, 626.75, 522.25};
+  expected.lens = {-0.07, 0.12, -0.001, 0.0002, 0};
+  ExpectSame(pinhole.rig.cameras.at(0).camera, expected);
+  const auto fisheye =
+      Read(absl::StrCat("cam_model: EquidistantCamera\n", size, pixels, "k1: 0.1\nk2: 0.02\nk4: 0.004\n"))
+          .rig.cameras.at(0)
+          .camera;
+  EXPECT_EQ(fisheye.model, CameraModel::kKannalaBrandt);
+  EXPECT_EQ(fisheye.lens, (LensCoefficients{0.1, 0.02, 0, 0.004}));
+  const std::string shares = "cam_fx: 0.5\ncam_fy: 0.75\ncam_cx: 0.5\ncam_cy: 0.5\ncam_d0: 0.875\n";
+  const auto atan = Read(absl::StrCat("cam_model: ATAN\n", size, shares)).rig.cameras.at(0).camera;
+  ExpectSame(atan, Camera{CameraModel::kFov, {1280, 1024}, 640, 768, 639.5, 511.5, {0.875}});
+  EXPECT_THAT(ErrorOf(absl::StrCat("cam_model: Ocam\n", size, pixels)),
+              HasSubstr("file: cam_model: \"Ocam\" is not one of Pinhole, ATAN"));
+  EXPECT_THAT(ErrorOf(absl::StrCat("cam_model: Pinhole\n", size)), HasSubstr("file: cam_fx: "));
 }
 
 TEST(Dso, ModelsAndShares) {

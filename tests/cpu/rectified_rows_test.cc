@@ -76,6 +76,18 @@ TEST(RectifiedRowsTest, OfOneImageAfterAnother) {
   }
 }
 
+TEST(RectifiedRowsTest, TheSourceIsLoadedOnce) {
+  const CountedRows source(testing::Texture({90, 70}, 1));
+  const RemapTable table = testing::LensTable({90, 70}, {64, 48}, 0.01, 1, 0.1);
+  RectifiedRows rows;
+  rows.Use(Pixels(&source), table);
+  EXPECT_TRUE(rows.remap()->source.view.empty());
+  rows.LoadSource();
+  EXPECT_TRUE(testing::SamePixels(source.image(), rows.remap()->source.view));
+  EXPECT_TRUE(testing::SamePixels(Rectified(source.image(), table), InBands(rows, 16)));
+  EXPECT_EQ(source.copied, 70);
+}
+
 TEST(RectifiedRowsTest, ALaneDetectsInThem) {
   LaneOptions lane_options;
   lane_options.backend = Backend::kCpu;

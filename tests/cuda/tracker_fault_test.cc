@@ -40,6 +40,8 @@ absl::Status OneFrame(FakeApi* api, std::unique_ptr<Tracker>* tracker, const Poi
   for (const int frame : {0, 1}) {
     if (absl::Status s = (*tracker)->SetFrame(frame, image); !s.ok()) return s;
   }
+  if (absl::Status s = (*tracker)->CopyFrame(1, image); !s.ok()) return s;
+  if (absl::Status s = (*tracker)->Release(); !s.ok()) return s;
   TrackResult result;
   result.Resize(3);
   const absl::Status status = (*tracker)->Track(points.view(), {}, &result);

@@ -7,9 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "lane/lane.h"
+#include "lane/rectified_rows.h"
 #include "server/operations/localize/localization.h"
 #include "tests/server/flight.h"
 #include "tests/server/gpu_lanes.h"
+#include "tests/support/remap_cases.h"
 
 namespace glint::testing {
 namespace {
@@ -23,9 +26,24 @@ LaneSet Lanes(Backend backend, int lanes) {
   return *std::move(set);
 }
 
-// Every pair on another lane.
+// The pixels as localize_work.cc gives them to a lane: raw ones, of which a device makes the rectified ones by itself.
+class RawView {
+ public:
+  Pixels Of(const Lane& lane, const Image& raw, const RemapTable& table) {
+    rows_.Use(raw, table);
+    Pixels pixels(&rows_);
+    if (!lane.remaps()) pixels.view = ViewOf(pixels, &rectified_);
+    return pixels;
+  }
+
+ private:
+  RectifiedRows rows_;
+  Image rectified_;
+};
+
+// Every pair on another lane. With a table, the frames are raw.
 std::vector<Location> Locate(const LaneSet& set, const LocalizationOptions& options,
-                             const std::vector<slam::DriveFrame>& frames) {
+                             const std::vector<slam::DriveFrame>& frames, const RemapTable* table) {
   const double unit = options.depth.value_or(DepthSensor()).unit;
   auto localization = Localization::Create(options);
   EXPECT_TRUE(localization.ok()) << localization.status();
@@ -33,9 +51,15 @@ std::vector<Location> Locate(const LaneSet& set, const LocalizationOptions& opti
   for (size_t i = 0; i < frames.size(); ++i) {
     FrameTimes times;
     const slam::DriveFrame& f = frames[i];
-    const absl::Status status = (*localization)
-                                    ->Track(set.lanes[i % set.lanes.size()].get(), f.view(unit), i,
-                                            std::llround(f.seconds * 1e9) + 1, &found[i], &times);
+    Lane* const lane = set.lanes[i % set.lanes.size()].get();
+    CameraView view = f.view(unit);
+    RawView left, right;
+    if (table != nullptr) {
+      view.left = left.Of(*lane, f.left, *table);
+      if (!view.has_depth()) view.right = right.Of(*lane, f.right, *table);
+    }
+    const absl::Status status =
+        (*localization)->Track(lane, view, i, std::llround(f.seconds * 1e9) + 1, &found[i], &times);
     EXPECT_TRUE(status.ok()) << status;
   }
   return found;
@@ -46,13 +70,14 @@ bool SameBytes(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-void ExpectTheBytesOfTheCpus(const slam::DriveOptions& drive, const LocalizationOptions& options) {
+void ExpectTheBytesOfTheCpus(const slam::DriveOptions& drive, const LocalizationOptions& options,
+                             const RemapTable* table = nullptr) {
   const std::vector<slam::DriveFrame> frames = RenderFlight(drive);
-  const std::vector<Location> cpu = Locate(Lanes(Backend::kCpu, 2), options, frames);
+  const std::vector<Location> cpu = Locate(Lanes(Backend::kCpu, 2), options, frames, table);
   EXPECT_EQ(cpu.back().status, LocationStatus::kTracking);
   const LaneSet gpu = Lanes(Backend::kCuda, 2);
   for (int again = 0; again < 2; ++again) {
-    const std::vector<Location> found = Locate(gpu, options, frames);
+    const std::vector<Location> found = Locate(gpu, options, frames, table);
     for (size_t i = 0; i < frames.size(); ++i) {
       SCOPED_TRACE(i);
       EXPECT_EQ(cpu[i].status, found[i].status);
@@ -71,6 +96,16 @@ TEST(GpuLocalize, PosesHaveTheBytesOfTheCpus) {
   if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
   const slam::DriveOptions drive = FlightOptions({376, 240, 229, 187.5, 119.5}, 45);
   ExpectTheBytesOfTheCpus(drive, OptionsOf(drive.head, 700));
+}
+
+TEST(GpuLocalize, PosesOfRawPairs) {
+  if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
+  const slam::DriveOptions drive = FlightOptions({376, 240, 229, 187.5, 119.5}, 45);
+  LocalizationOptions options = OptionsOf(drive.head, 700);
+  constexpr double kLarger = 1.02;  // in the rectified images
+  options.camera.focal_length *= kLarger;
+  const RemapTable table = LensTable(options.camera.image, options.camera.image, 0.0005, 1 / kLarger, 0);
+  ExpectTheBytesOfTheCpus(drive, options, &table);
 }
 
 TEST(GpuLocalize, PosesOfACameraWithDepth) {

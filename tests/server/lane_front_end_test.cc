@@ -6,13 +6,18 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "features/reference/remap.h"
 #include "lane/lane.h"
+#include "lane/rectified_rows.h"
 #include "tests/server/localize_pairs.h"
 #include "tests/slam/cpu_front_end.h"
+#include "tests/support/remap_cases.h"
 
 namespace glint::testing {
 namespace {
@@ -154,7 +159,7 @@ TEST(LaneFrontEnd, IsTheCpusForOneImage) {
     actual.Begin(lanes[i % lanes.size()].get());
     slam::StereoFrame a, b;
     if (i == 2) {
-      const ImagePair pair{pairs[i].left, pairs[i].right, some, some};
+      const PixelPair pair{pairs[i].left, pairs[i].right, some, some};
       ASSERT_TRUE(expected.Find(pair, &a).ok());
       ASSERT_TRUE(actual.Find(pair, &b).ok());
     } else {
@@ -172,6 +177,86 @@ TEST(LaneFrontEnd, IsTheCpusForOneImage) {
     expected.SetReferenceFrame();
     actual.SetReferenceFrame();
     EXPECT_TRUE(actual.status().ok()) << actual.status();
+  }
+}
+
+// Raw pairs, as a lane has them whose device remaps: without a view of what they become.
+class RawPairs {
+ public:
+  // A bit larger in the middle of the rectified images, of which each has fewer pixels.
+  static constexpr Shape kRaw = {360, 230};
+
+  explicit RawPairs(int count) : raw_(PairsAlongAWall(kRaw, count)), rows_(2 * raw_.size()) {
+    for (size_t i = 0; i < raw_.size(); ++i) {
+      rows_[2 * i].Use(raw_[i].left, table_);
+      rows_[2 * i + 1].Use(raw_[i].right, table_);
+    }
+  }
+  std::vector<Pair>& raw() { return raw_; }
+  PixelPair At(size_t i) const { return {&rows_[2 * i], &rows_[2 * i + 1]}; }
+  Pair Rectified(size_t i) const {
+    Pair pair;
+    reference::Remap(raw_[i].left, table_, &pair.left);
+    reference::Remap(raw_[i].right, table_, &pair.right);
+    return pair;
+  }
+
+ private:
+  const RemapTable table_ = LensTable(kRaw, kShape, 0.01, 1.02, 0.03);
+  std::vector<Pair> raw_;
+  std::vector<RectifiedRows> rows_;
+};
+
+TEST(LaneFrontEnd, FindsInRawImagesWhatIsInRectifiedOnes) {
+  const RawPairs pairs(4);
+  const DetectorOptions detector = WallOptions(kShape, kFeatures).detector;
+  CpuFrontEnd expected(detector, 1);
+  LaneFrontEnd actual(detector, 1);
+  for (size_t i = 0; i < 4; ++i) {
+    SCOPED_TRACE(i);
+    const Pair rectified = pairs.Rectified(i);
+    const PixelPair raw = pairs.At(i);
+    slam::StereoFrame a, b;
+    ASSERT_TRUE(
+        (i == 2 ? expected.FindOne(rectified.left, {}, &a) : expected.Find({rectified.left, rectified.right}, &a))
+            .ok());
+    ASSERT_TRUE((i == 2 ? actual.FindOne(raw.left, {}, &b) : actual.Find(raw, &b)).ok());
+    EXPECT_GT(b.left.count(), 100u);
+    ExpectSame(a, b);
+    if (i > 0) {
+      EXPECT_GT(ExpectSameFollowed(a.left, &expected, &actual), 20);
+    }
+    expected.SetReferenceFrame();
+    actual.SetReferenceFrame();
+  }
+}
+
+// A pixel of the raw image that no rectified one is made of says that the image is another one.
+TEST(LaneFrontEnd, ARawImageIsFrozenIfAllOfItIs) {
+  RawPairs pairs(10);
+  std::vector<Pair>& raw = pairs.raw();
+  // In place: the rows have these images.
+  for (const size_t i : {6, 8}) {
+    for (int y = 0; y < RawPairs::kRaw.height; ++y) {
+      std::memcpy(raw[i].left.row(y), raw[i - 1].left.row(y), static_cast<size_t>(RawPairs::kRaw.width));
+    }
+  }
+  raw[8].left.row(0)[0] ^= 1;
+  EXPECT_EQ(std::memcmp(pairs.Rectified(8).left.row(0), pairs.Rectified(7).left.row(0), 320), 0);
+  const std::unique_ptr<Lane> lane = std::move(CpuLanes(1, 1).front());
+  auto localization = Localization::Create(WallOptions(kShape, kFeatures));
+  ASSERT_TRUE(localization.ok()) << localization.status();
+  for (size_t i = 0; i < raw.size(); ++i) {
+    const PixelPair pair = pairs.At(i);
+    Location location;
+    FrameTimes times;
+    const absl::Status status = (*localization)
+                                    ->Track(lane.get(), {pair.left, pair.right, {}}, i,
+                                            static_cast<int64_t>(i + 1) * kFrameNs, &location, &times);
+    EXPECT_TRUE(status.ok()) << status;
+    const bool is_frozen = std::any_of(location.warnings.begin(), location.warnings.end(),
+                                       [](const Warning& w) { return w.kind == WarningKind::kFrozenImage; });
+    EXPECT_EQ(is_frozen, i == 6) << i;
   }
 }
 

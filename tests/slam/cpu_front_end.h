@@ -20,6 +20,7 @@
 
 namespace glint::slam {
 
+// Of images that have a view.
 class CpuFrontEnd final : public FrontEnd {
  public:
   // `detector` must be valid (ValidateOptions) and have descriptors. `threads` >= 1 share a pair.
@@ -33,12 +34,12 @@ class CpuFrontEnd final : public FrontEnd {
 
   const FeatureKind& kind() const override { return kind_; }
 
-  absl::Status Find(const ImagePair& pair, StereoFrame* frame) override {
-    const ImageView &left = pair.left, &right = pair.right;
+  absl::Status Find(const PixelPair& pair, StereoFrame* frame) override {
+    const ImageView &left = pair.left.view, &right = pair.right.view;
     Features right_features;
     StereoResult matches;
-    absl::Status status =
-        pairs_.Detect(detector_, pair, PairMatching(), &frame->left, &right_features, &matches, nullptr);
+    absl::Status status = pairs_.Detect(detector_, {left, right, pair.left_mask.view, pair.right_mask.view},
+                                        PairMatching(), &frame->left, &right_features, &matches, nullptr);
     if (!status.ok()) return status;
     SetLevels(detector_, left.shape(), frame);
     left_.Set(left);
@@ -53,7 +54,8 @@ class CpuFrontEnd final : public FrontEnd {
     return absl::OkStatus();
   }
 
-  absl::Status FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) override {
+  absl::Status FindOne(const Pixels& pixels, const ImageView& mask, StereoFrame* frame) override {
+    const ImageView& image = pixels.view;
     absl::Status status = single_.Detect(detector_, image, mask, &frame->left, nullptr);
     SetLevels(detector_, image.shape(), frame);
     ClearStereo(frame);

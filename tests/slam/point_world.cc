@@ -30,7 +30,25 @@ PointWorld::PointWorld(const StereoCamera& camera, std::vector<Eigen::Vector3d> 
 }
 
 void PointWorld::MakeDescriptors() {
-  for (size_t b = 0; b < kBytes * points_.size(); ++b) descriptors_.push_back(static_cast<uint8_t>(random_()));
+  for (size_t b = descriptors_.size(); b < kBytes * points_.size(); ++b) {
+    descriptors_.push_back(static_cast<uint8_t>(random_()));
+  }
+}
+
+void PointWorld::PutThing(const std::vector<Eigen::Vector3d>& points) {
+  points_.resize(points_.size() - of_thing_);
+  points_.insert(points_.end(), points.begin(), points.end());
+  of_thing_ = points.size();
+  MakeDescriptors();
+}
+
+Eigen::AlignedBox2d PointWorld::ThingFrom(const Pose& camera_from_world) const {
+  Eigen::AlignedBox2d box;
+  for (size_t i = points_.size() - of_thing_; i < points_.size(); ++i) {
+    const Eigen::Vector3d p = camera_from_world * points_[i];
+    if (p.z() >= 1) box.extend(Project(camera_, p).left);
+  }
+  return box;
 }
 
 void PointWorld::Repeat(size_t points) {
@@ -41,7 +59,7 @@ void PointWorld::Repeat(size_t points) {
   }
 }
 
-absl::Status PointWorld::Find(const ImagePair&, StereoFrame* frame) {
+absl::Status PointWorld::Find(const PixelPair&, StereoFrame* frame) {
   *frame = {};
   frame->levels = 1;
   frame->scale[0] = 1;
@@ -51,12 +69,13 @@ absl::Status PointWorld::Find(const ImagePair&, StereoFrame* frame) {
   const Pose camera_from_world = world_from_camera_.Inverse();
   Features& f = frame->left;
   f.descriptor_bytes = static_cast<int>(kBytes);
+  const Eigen::AlignedBox2d thing = ThingFrom(camera_from_world);
   for (size_t i = 0; i < points_.size() && !closed_; ++i) {
     const Eigen::Vector3d p = camera_from_world * points_[i];
     if (p.z() < 1 || p.z() > farthest_) continue;
     const StereoPixel pixel = Project(camera_, p);
     if (pixel.left.x() < 20 || pixel.left.y() < 20 || pixel.left.x() > camera_.image.width - 20 ||
-        pixel.left.y() > camera_.image.height - 20) {
+        pixel.left.y() > camera_.image.height - 20 || (i < points_.size() - of_thing_ && thing.contains(pixel.left))) {
       continue;
     }
     now_.is_there[i] = 1;
@@ -83,7 +102,7 @@ absl::Status PointWorld::Find(const ImagePair&, StereoFrame* frame) {
   return absl::OkStatus();
 }
 
-absl::Status PointWorld::FindOne(const ImageView& image, const ImageView&, StereoFrame* frame) {
+absl::Status PointWorld::FindOne(const Pixels& image, const ImageView&, StereoFrame* frame) {
   const absl::Status status = Find({image, image}, frame);
   ClearStereo(frame);
   return status;

@@ -3,6 +3,7 @@
 #define GLINT_TESTS_SLAM_POINT_WORLD_H_
 
 #include <Eigen/Core>
+#include <Eigen/Geometry>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -29,6 +30,9 @@ class PointWorld : public FrontEnd {
   // What the next Find() sees.
   void Look(const Pose& world_from_camera) { world_from_camera_ = world_from_camera; }
   void Close(bool closed) { closed_ = closed; }  // sees nothing
+  // Where the points of a thing that moves are now, in world coordinates; as many at each call. It hides all that is in
+  // the rectangle of the picture around it.
+  void PutThing(const std::vector<Eigen::Vector3d>& points);
   void SeeUpTo(double metres) { farthest_ = metres; }
   void SetNoise(double pixels) { noise_ = pixels; }
   // Each descriptor is that of `points` points, near each other or not.
@@ -36,8 +40,8 @@ class PointWorld : public FrontEnd {
   void SetFlips(int bits) { flips_ = bits; }  // at random in each descriptor that is seen, of its 256
 
   const FeatureKind& kind() const override { return kind_; }
-  absl::Status Find(const ImagePair& pair, StereoFrame* frame) override;
-  absl::Status FindOne(const ImageView& image, const ImageView& mask, StereoFrame* frame) override;
+  absl::Status Find(const PixelPair& pair, StereoFrame* frame) override;
+  absl::Status FindOne(const Pixels& image, const ImageView& mask, StereoFrame* frame) override;
   void SetReferenceFrame() override { reference_ = now_; }
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
               std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;
@@ -50,14 +54,17 @@ class PointWorld : public FrontEnd {
     std::vector<Eigen::Vector2d> at;
     std::multimap<std::pair<float, float>, size_t> by_keypoint;  // as reported
   };
-  void MakeDescriptors();
+  void MakeDescriptors();  // of points that have none
+  // The rectangle of the picture that the thing hides.
+  Eigen::AlignedBox2d ThingFrom(const Pose& camera_from_world) const;
   double Noise() { return noise_ * normal_(random_); }
 
   const StereoCamera camera_;
   const FeatureKind kind_{32, "descriptor=random"};
   std::mt19937 random_;
   std::normal_distribution<double> normal_{0, 1};
-  std::vector<Eigen::Vector3d> points_;
+  std::vector<Eigen::Vector3d> points_;  // the thing's last
+  size_t of_thing_ = 0;
   std::vector<uint8_t> descriptors_;
   Pose world_from_camera_;
   bool closed_ = false;

@@ -182,6 +182,11 @@ CameraView DriveFrame::view(double unit) const {
   return {left.view(), {}, {depth.bytes.data(), width, height, 2 * static_cast<ptrdiff_t>(width), {unit, 0, 0}}};
 }
 
+bool IsLocated(const LocalizerResult& result) {
+  return result.status == TrackingStatus::kTracking || result.status == TrackingStatus::kRelocalized ||
+         result.status == TrackingStatus::kNewMap;
+}
+
 void DriveRecord::Add(const DriveFrame& frame, const LocalizerResult& result, double ms) {
   const auto number = static_cast<int>(path.size());
   ++statuses[result.status];
@@ -234,6 +239,31 @@ double DriveRecord::StepError(bool is_corrected) const {
   return steps == 0 ? 0 : std::sqrt(sum / steps);
 }
 
+DriveRecord::Claims DriveRecord::TrackingClaims() const {
+  struct Start {
+    Pose found_from_true;
+    double way;
+  };
+  std::map<int32_t, Start> maps;
+  Claims claims;
+  double way = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const LocalizerResult& result = results[i];
+    if (i > 0) way += (truth[i].translation - truth[i - 1].translation).norm();
+    if (!IsLocated(result)) continue;
+    const auto [map, is_first] = maps.try_emplace(result.map_id, Start{path[i] * truth[i].Inverse(), way});
+    if (is_first || result.status != TrackingStatus::kTracking) continue;
+    const Start& start = map->second;
+    ++claims.all;
+    // In the camera's axes, as the covariance; all zero, it covers nothing.
+    const Eigen::Vector3d error = ((start.found_from_true * truth[i]).Inverse() * path[i]).translation;
+    const Eigen::Matrix3d covariance = result.covariance.bottomRightCorner<3, 3>();
+    const bool is_covered = covariance.trace() > 0 && error.dot(covariance.inverse() * error) <= 9;
+    if (!is_covered && error.norm() > 0.01 * (way - start.way)) ++claims.wrong;
+  }
+  return claims;
+}
+
 void DriveRecord::Print() const {
   constexpr double kDegrees = 57.29577951308232;
   for (const auto& [status, count] : statuses) std::printf("%s %d  ", NameOf(status), count);
@@ -242,6 +272,8 @@ void DriveRecord::Print() const {
               100 * e.absolute / e.length, e.end, e.relative, kDegrees * e.relative_angle);
   std::printf("steps: RMS error %.2f mm as answered, %.2f mm corrected by what moved the world\n",
               1e3 * StepError(false), 1e3 * StepError(true));
+  const Claims claims = TrackingClaims();
+  std::printf("false TRACKING: %d of %d, off by over 3 sigma and 1 %% of the way\n", claims.wrong, claims.all);
   const Eigen::Vector3d rig = kDegrees * last.rig_rotation;
   std::printf("loops %d  keyframes %zu  points %zu  rig %.4f %.4f %.4f degrees\n", loops,
               static_cast<size_t>(last.keyframes), static_cast<size_t>(last.points), rig.x(), rig.y(), rig.z());

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "features/depth.h"
+#include "features/camera_view.h"
 #include "features/types.h"
 #include "slam/geometry/pose.h"
 #include "slam/geometry/stereo_camera.h"
@@ -115,8 +115,19 @@ struct DriveRecord {
   // RMS error of the steps from one located pair to the next in the same map, metres: as the poses were answered, or
   // without what moved the world (LocalizerResult::world_correction).
   double StepError(bool is_corrected) const;
+  // Frames that are kTracking, and how many of them are wrong: their position is off by more than three standard
+  // deviations of its covariance and by more than 1 % of the way since the map's first located frame, which is put upon
+  // the truth and does not count. The covariance is that beside the map: what the map has drifted by must stay within
+  // the 1 %.
+  struct Claims {
+    int all = 0, wrong = 0;
+  };
+  Claims TrackingClaims() const;
   void Print() const;
 };
+
+// The pose is one: kTracking, kRelocalized or kNewMap.
+bool IsLocated(const LocalizerResult& result);
 
 // All frames. An error ends the run.
 absl::Status Track(RenderedDrive* drive, Localizer* localizer, DriveRecord* record);

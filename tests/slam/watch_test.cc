@@ -46,7 +46,7 @@ class WorldBehind : public PointWorld {
   }
   void Shift(float x) { shift_ = x; }
 
-  absl::Status Find(const ImagePair& pair, StereoFrame* frame) override {
+  absl::Status Find(const PixelPair& pair, StereoFrame* frame) override {
     const absl::Status status = PointWorld::Find(pair, frame);
     Features& f = frame->left;
     for (size_t i = 0; i < x_.size(); ++i) {
@@ -240,6 +240,26 @@ TEST(LensWatch, TellsK1AndNoTurnedCamera) {
     EXPECT_NEAR(warnings[0].figure / k1, 1.2, 0.5);  // what is bent is measured where it is, not where it was
     EXPECT_THAT(warnings[0].text, HasSubstr("the lens' distortion seems to be left in the images"));
   }
+}
+
+// The disparities of a wall that faces the camera differ by their errors alone, with which vertical ones go.
+TEST(LensWatch, IsSilentBeforeAWall) {
+  LensWatch watch;
+  for (uint32_t i = 0; i < 8; ++i) {
+    StereoFrame frame = Bent(0, Eigen::Vector3d::Zero(), i);
+    std::mt19937 random(100 + i);
+    std::normal_distribution<float> error(0, 0.3F);
+    for (size_t k = 0; k < frame.left.x.size(); ++k) {
+      const StereoCamera camera = CameraOfTest();
+      const auto x = static_cast<float>((frame.left.x[k] - camera.centre_x) / camera.focal_length);
+      const auto y = static_cast<float>((frame.left.y[k] - camera.centre_y) / camera.focal_length);
+      const float of_disparity = error(random);
+      frame.disparity[k] = 25 + of_disparity;
+      frame.vertical_disparity[k] = -0.8F * 2 * x * y * of_disparity + 0.01F * error(random);
+    }
+    watch.Add(CameraOfTest(), frame);
+  }
+  EXPECT_THAT(watch.Warnings(CameraOfTest()), IsEmpty());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "features/background.h"
+#include "features/camera_view.h"
 #include "features/depth.h"
 #include "features/options.h"
 #include "lane/lane.h"

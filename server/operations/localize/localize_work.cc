@@ -70,11 +70,18 @@ absl::Status RectifyDepth(const LaneContext& context, const Rectification& recti
   const Rectification::Tables& tables = rectification.tables();
   RectifiedRows& left = context.scratch->Of<ImageScratch>()->rectified_left;
   left.Use(pair->left, tables.left);
+  left.LoadSource();
   pair->left = &left;
   RectifiedDepth& depths = context.scratch->Of<LocalizeScratch>()->depths;
   *depth = rectification.rgbd()->depth_camera.has_value() ? depths.Register(*depth, tables.depth)
                                                           : depths.Remap(*depth, tables.left);
   return absl::OkStatus();
+}
+
+// The image with a view; but a raw one is for a device that remaps, where its source has one.
+Pixels InMemory(const Lane& lane, Pixels image, Image* memory) {
+  if (image.rows == nullptr || image.rows->remap() == nullptr || !lane.remaps()) image.view = ViewOf(image, memory);
+  return image;
 }
 
 // The pixels of the task, in memory. An image with depths counts as the two images that it comes in.
@@ -100,6 +107,8 @@ absl::StatusOr<CameraView> ViewOfPair(const LaneContext& context, const Localize
     GLINT_ASSIGN_OR_RETURN(pair, DecodeImagePair(context, task.left, task.right, job));
     if (task.rectification != nullptr) {
       GLINT_RETURN_IF_ERROR(RectifyImagePair(context, *task.rectification, &pair));
+      images.rectified_left.LoadSource();
+      images.rectified_right.LoadSource();
     }
   }
   const Rectification::Tables* const tables = task.rectification == nullptr ? nullptr : &task.rectification->tables();
@@ -107,8 +116,8 @@ absl::StatusOr<CameraView> ViewOfPair(const LaneContext& context, const Localize
                                                tables == nullptr ? nullptr : &tables->left,
                                                tables == nullptr ? nullptr : &tables->right, &pair, job));
   const int64_t copy_at = MonotonicNs();
-  view.left = ViewOf(pair.left, &scratch.left);
-  view.right = ViewOf(pair.right, &scratch.right);
+  view.left = InMemory(*context.lane, pair.left, &scratch.left);
+  view.right = InMemory(*context.lane, pair.right, &scratch.right);
   view.left_mask = ViewOf(pair.left_mask, &scratch.left_mask);
   view.right_mask = ViewOf(pair.right_mask, &scratch.right_mask);
   *copy_ns = MonotonicNs() - copy_at;
