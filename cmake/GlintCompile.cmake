@@ -23,6 +23,10 @@ target_include_directories(glint_compile INTERFACE $<BUILD_INTERFACE:${PROJECT_S
 # Results are compared bit for bit between backends: no contraction into FMA unless the source says std::fma.
 target_compile_options(glint_compile INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off -Wall -Wextra -Wpedantic -Wno-psabi>)
+# So it is with Eigen: on AArch64 its vectors multiply and add in one step, on x86-64 in two, and poses would differ. With the
+# alignment of its types as it is by default, since public headers have some.
+target_compile_definitions(glint_compile INTERFACE EIGEN_DONT_VECTORIZE EIGEN_MAX_ALIGN_BYTES=16
+                                                   EIGEN_MAX_STATIC_ALIGN_BYTES=16)
 if(GLINT_WERROR)
   target_compile_options(glint_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()

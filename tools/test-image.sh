@@ -4,9 +4,10 @@
 #
 #   tools/test-image.sh GLINT [PACKAGE.deb]      GLINT: a `glint` on this machine that can stream
 #
-# With PACKAGE the image is made of it, else of the sources, variant cpu.
+# With PACKAGE the image is made of it, else of the sources, variant cpu. For a package of another architecture QEMU as its
+# interpreter (qemu-user-static).
 # JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2, curl and a Debian
-# mirror. The base image is kept as localhost/debian:bookworm-slim; buildah keeps the compiled layers.
+# mirror. The base image is kept as localhost/debian-ARCHITECTURE:bookworm-slim; buildah keeps the compiled layers.
 set -euo pipefail
 missing=()
 for tool in buildah:buildah mmdebstrap:mmdebstrap ip:iproute2 unshare:util-linux pgrep:procps python3:python3 \
@@ -19,7 +20,9 @@ glint=$(realpath "${1:?test-image.sh GLINT [PACKAGE.deb]}")
 package=${2:+$(realpath "$2")}
 cd "$(dirname "$0")/.."
 
-base=localhost/debian:bookworm-slim
+architecture=$(dpkg --print-architecture)
+[[ -z $package ]] || architecture=$(dpkg-deb -f "$package" Architecture)
+base=localhost/debian-$architecture:bookworm-slim
 image=localhost/glint:test
 name=glint-image-test-$$
 work=$(mktemp -d)
@@ -36,8 +39,9 @@ say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
 fail() { echo "test-image.sh: $*" >&2 && exit 1; }
 
 if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
-  mmdebstrap --quiet --variant=minbase bookworm "$work/base.tar"
-  from=$(buildah from scratch)
+  mmdebstrap --quiet --variant=minbase --architectures="$architecture" bookworm "$work/base.tar"
+  from=$(buildah from --arch "$architecture" scratch)
+  buildah config --arch "$architecture" "$from"
   buildah add --quiet "$from" "$work/base.tar" / >/dev/null
   buildah commit --quiet "$from" "$base" >/dev/null
   buildah rm "$from" >/dev/null
@@ -61,7 +65,7 @@ if [[ -n $package ]]; then
   mkdir "$context"
   cp "$package" "$context/glint.deb"
 fi
-buildah bud --isolation chroot --format docker --layers --quiet "${arguments[@]}" --build-arg "BASE_BUILD=$base" \
+buildah bud --arch "$architecture" --isolation chroot --format docker --layers --quiet "${arguments[@]}" --build-arg "BASE_BUILD=$base" \
   --build-arg "BASE_RUN=$base" --build-arg "JOBS=${JOBS:-}" --tag "$image" --file docker/Dockerfile "$context" >"$work/build.log" 2>&1 ||
   { tail -50 "$work/build.log" && fail 'the image does not build'; }
 say "image built: $(buildah images --format '{{.Size}}' "$image")"
@@ -98,7 +102,7 @@ ip netns exec "$name" unshare --mount --pid --fork --kill-child sh -c '
   mount --bind "$root" "$root" && mount -o remount,bind,ro "$root" && mount -t proc proc "$root/proc" &&
     exec chroot --userspec=65532:65532 "$root" "$@"' sh "$root" "${command[@]}" 2>"$work/server.log" &
 unshare=$!
-"$glint" health --server 10.209.77.2:50051 --wait 60 >/dev/null || { cat "$work/server.log" && fail 'it does not serve'; }
+"$glint" health --server 10.209.77.2:50051 --wait 300 >/dev/null || { cat "$work/server.log" && fail 'it does not serve'; }
 server=$(pgrep -P "$unshare")
 [[ $(awk '/^Uid:/ { print $2 }' "/proc/$server/status") == 65532 ]] || fail 'it does not run as 65532'
 [[ $(awk '/^CapEff:/ { print $2 }' "/proc/$server/status") =~ ^0+$ ]] || fail 'it has capabilities'

@@ -6,6 +6,8 @@
 #include <Eigen/Geometry>
 #include <cmath>
 
+#include "slam/geometry/trigonometry.h"
+
 namespace glint::slam {
 
 // a_from_b: takes a point's coordinates in frame b to those in frame a.
@@ -31,12 +33,13 @@ inline Eigen::Matrix3d CrossMatrix(const Eigen::Vector3d& v) {
 inline Eigen::Quaterniond RotationOf(const Eigen::Vector3d& axis) {
   const double angle = axis.norm();
   // sin(x/2)/x near 0 is 1/2 - x^2/48: exact in doubles below this angle.
-  const double scale = angle < 1e-4 ? 0.5 - angle * angle / 48 : std::sin(angle / 2) / angle;
-  return Eigen::Quaterniond(std::cos(angle / 2), scale * axis.x(), scale * axis.y(), scale * axis.z()).normalized();
+  const SineCosine half = SineCosineOf(angle / 2);
+  const double scale = angle < 1e-4 ? 0.5 - angle * angle / 48 : half.sine / angle;
+  return Eigen::Quaterniond(half.cosine, scale * axis.x(), scale * axis.y(), scale * axis.z()).normalized();
 }
 
 // The angle of a rotation, 0..pi radians.
-inline double AngleOf(const Eigen::Quaterniond& q) { return 2 * std::atan2(q.vec().norm(), std::abs(q.w())); }
+inline double AngleOf(const Eigen::Quaterniond& q) { return 2 * AngleOfPoint(q.vec().norm(), std::abs(q.w())); }
 
 }  // namespace glint::slam
 

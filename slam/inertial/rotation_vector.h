@@ -5,9 +5,9 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
-#include <cmath>
 
 #include "slam/geometry/pose.h"
+#include "slam/geometry/trigonometry.h"
 
 namespace glint::slam {
 
@@ -17,17 +17,17 @@ inline Eigen::Vector3d RotationVectorOf(const Eigen::Quaterniond& q) {
   const double w = sign * q.w();
   const double sine = q.vec().norm();
   // atan(x)/x near 0 is 1 - x^2/3: exact in doubles below this sine.
-  const double scale = sine < 1e-4 ? 2 / w * (1 - sine * sine / (3 * w * w)) : 2 * std::atan2(sine, w) / sine;
+  const double scale = sine < 1e-4 ? 2 / w * (1 - sine * sine / (3 * w * w)) : 2 * AngleOfPoint(sine, w) / sine;
   return sign * scale * q.vec();
 }
 
 // J of RotationOf(v + d) = RotationOf(v) RotationOf(J d), to first order in d.
 inline Eigen::Matrix3d RightJacobian(const Eigen::Vector3d& v) {
   const double angle = v.norm();
-  const double half_sine = std::sin(angle / 2);
+  const double half_sine = SineCosineOf(angle / 2).sine;
   const double first = angle < 1e-3 ? 0.5 - angle * angle / 24 : 2 * half_sine * half_sine / (angle * angle);
   const double second =
-      angle < 1e-3 ? 1. / 6 - angle * angle / 120 : (angle - std::sin(angle)) / (angle * angle * angle);
+      angle < 1e-3 ? 1. / 6 - angle * angle / 120 : (angle - SineCosineOf(angle).sine) / (angle * angle * angle);
   const Eigen::Matrix3d cross = CrossMatrix(v);
   return Eigen::Matrix3d::Identity() - first * cross + second * cross * cross;
 }
@@ -35,8 +35,9 @@ inline Eigen::Matrix3d RightJacobian(const Eigen::Vector3d& v) {
 // Its inverse; `v` is shorter than 2 pi.
 inline Eigen::Matrix3d InverseRightJacobian(const Eigen::Vector3d& v) {
   const double angle = v.norm();
+  const SineCosine half = SineCosineOf(angle / 2);
   const double second =
-      angle < 1e-3 ? 1. / 12 + angle * angle / 720 : 1 / (angle * angle) - 1 / (2 * angle * std::tan(angle / 2));
+      angle < 1e-3 ? 1. / 12 + angle * angle / 720 : 1 / (angle * angle) - half.cosine / (2 * angle * half.sine);
   const Eigen::Matrix3d cross = CrossMatrix(v);
   return Eigen::Matrix3d::Identity() + 0.5 * cross + second * cross * cross;
 }

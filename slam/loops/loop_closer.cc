@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "slam/adjust/pose_graph.h"
+#include "slam/geometry/trigonometry.h"
 
 namespace glint::slam {
 namespace {
@@ -133,7 +134,7 @@ bool LoopCloser::AddLoop(const MapSnapshot& snapshot, const MapSnapshot::Frame& 
     const Eigen::Vector3d seen = found.rotation * (FrameOf(snapshot, place.keyframe).camera_from_world.rotation * z);
     if (up.cross(seen).norm() > kLargestTilt || up.dot(seen) < 0) return false;
     // A tilt is corrected by no loop.
-    angle = 2 * std::atan2(std::abs(apart.rotation.vec().dot(up)), std::abs(apart.rotation.w()));
+    angle = 2 * AngleOfPoint(std::abs(apart.rotation.vec().dot(up)), std::abs(apart.rotation.w()));
   }
   closed->loops.push_back(EdgeTo(frame.id, place));
   const auto& covariance = place.fit.covariance;

@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "slam/front_end/frame_stamp.h"
+#include "slam/geometry/trigonometry.h"
 
 namespace glint::slam {
 namespace {
@@ -88,7 +89,7 @@ bool IsPlausible(const InertialEstimate& estimate) {
 }
 
 // Radians between `gravity` and that of a world that is level.
-double TiltOf(const Eigen::Vector3d& gravity) { return std::atan2(gravity.head<2>().norm(), -gravity.z()); }
+double TiltOf(const Eigen::Vector3d& gravity) { return AngleOfPoint(gravity.head<2>().norm(), -gravity.z()); }
 
 }  // namespace
 
@@ -223,13 +224,13 @@ void InertialMotion::Initialize() {
   if (is_refined_) is_pose_linked_ = false;  // no further pose is waited for
   InitializerOptions options;
   options.biases = PriorOfBiases();
-  const double level_sigma = std::hypot(gravity_sigma_, kMapTilt);
+  const double level_sigma = RootOfSquares(gravity_sigma_, kMapTilt);
   if (by_level) options.gravity = {-Eigen::Vector3d::UnitZ(), level_sigma};
   InertialEstimate estimate;
   if (!EstimateInertial(model_, options, history_, &estimate)) return;
   const bool agrees = by_level ? estimate.prior_error <= kPriorError
                                : is_level_ && TiltOf(estimate.gravity) <=
-                                                  kContradiction * std::hypot(level_sigma, estimate.gravity_sigma);
+                                                  kContradiction * RootOfSquares(level_sigma, estimate.gravity_sigma);
   is_doubted_ = is_doubted_ || (by_level && !agrees);
   if (!IsPlausible(estimate) || (by_level && !agrees)) {
     if (is_ready() || estimate.gyroscope_sigma > kKnownGyroscope) return;
@@ -278,7 +279,7 @@ BiasEstimate InertialMotion::biases() const {
 
 BiasEstimate InertialMotion::PriorOfBiases() const {
   BiasEstimate prior = known_biases_;
-  const auto widen = [](double* sigma, double by, double most) { *sigma = std::min(std::hypot(*sigma, by), most); };
+  const auto widen = [](double* sigma, double by, double most) { *sigma = std::min(RootOfSquares(*sigma, by), most); };
   const BiasEstimate unknown;
   widen(&prior.gyroscope_sigma, are_biases_own_ ? kGyroscopeDrift : kGyroscopeChange, unknown.gyroscope_sigma);
   widen(&prior.accelerometer_sigma, are_biases_own_ ? kAccelerometerDrift : kAccelerometerChange,
@@ -296,7 +297,7 @@ void InertialMotion::FollowTilt() {
 }
 
 double InertialMotion::Tilt::sigma(const ImuModel& model) const {
-  return std::hypot(sigma_at_first, model.gyroscope_noise() * std::sqrt(seconds), rate_sigma * seconds);
+  return RootOfSquares(sigma_at_first, model.gyroscope_noise() * std::sqrt(seconds), rate_sigma * seconds);
 }
 
 void InertialMotion::NotLocated() { watch_.Break(); }
@@ -329,7 +330,7 @@ void InertialMotion::EnterWorld(const std::optional<WorldLevel>& level) {
   const double sigma = std::max(kLeastGravitySigma, filter_.gravity_sigma() / model_.gravity);
   if (is_level_) {
     gravity_sigma_ = level->gravity_sigma;
-    if (TiltOf(filter_.gravity()) <= kContradiction * std::hypot(gravity_sigma_, kMapTilt, sigma)) return;
+    if (TiltOf(filter_.gravity()) <= kContradiction * RootOfSquares(gravity_sigma_, kMapTilt, sigma)) return;
   }
   is_held_ = false;
   gravity_sigma_ = sigma;
@@ -348,10 +349,10 @@ void InertialMotion::Reset() {
     known_biases_ = biases();
     are_biases_own_ = true;
     const InertialFilter& f = filter_;
-    tilt_ = {
-        f.state().world_from_imu.rotation.conjugate() * f.gravity(),
-        std::hypot(std::sqrt(f.PoseCovariance().diagonal().head<3>().maxCoeff()), f.gravity_sigma() / model_.gravity),
-        0, f.gyroscope_sigma()};
+    tilt_ = {f.state().world_from_imu.rotation.conjugate() * f.gravity(),
+             RootOfSquares(std::sqrt(f.PoseCovariance().diagonal().head<3>().maxCoeff()),
+                           f.gravity_sigma() / model_.gravity),
+             0, f.gyroscope_sigma()};
   }
   status_ = InertialStatus::kInitializing;
   history_.clear();
