@@ -27,6 +27,7 @@ enum class WarningKind : int {
   kLensDistortion = 16,          // k1 that is left in the images, 1
   kImuSamples = 17,              // share of frames without usable readings of the inertial sensor, 1
   kImuContradicts = 18,          // ratio or difference, 1; angle, deg; offset, ms
+  kMovingScene = 19,             // share of matched keypoints that move by themselves, 1
 };
 
 struct Warning {

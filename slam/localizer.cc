@@ -46,6 +46,18 @@ bool IsLocated(TrackingStatus status) {
          status == TrackingStatus::kNewMap;
 }
 
+std::vector<Warning> MovingWarningsOf(const OdometryResult& result) {
+  if (result.moving == 0 && !result.is_unclear) return {};
+  const double share = static_cast<double>(result.moving) / std::max(1, result.moving + result.inliers);
+  return {{WarningKind::kMovingScene, share, "1",
+           result.is_unclear
+               ? "two groups of keypoints move differently, and nothing tells which is the world: the pose may be "
+                 "relative to the wrong one"
+               : absl::StrFormat("something that moves by itself has %.0f %% of the keypoints that are known: the "
+                                 "pose is by the others",
+                                 100 * share)}};
+}
+
 }  // namespace
 
 absl::Status ValidateLocalizerOptions(const LocalizerOptions& o) {
@@ -325,11 +337,12 @@ void Localizer::State::Watch(const CameraView& view, int64_t time_ns, const std:
   last_time_ns = time_ns;
   result->warnings = view.has_depth() ? DepthWarningsOf(figures, frame.left.count())
                                       : WarningsOf(figures, frame.left.count(), result->rig_rotation.norm());
+  const std::vector<Warning> moving = MovingWarningsOf(*result);
   const std::vector<Warning> region = static_region.Warnings();
   if (result->is_keyframe && !view.has_depth() && region.empty()) lens.Add(camera, frame);
   std::vector<Warning> of_imu;
   if (odometry.inertial() != nullptr) of_imu = odometry.inertial()->warnings();
-  for (const auto& more : {warnings, region, lens.Warnings(camera), of_imu}) {
+  for (const auto& more : {warnings, moving, region, lens.Warnings(camera), of_imu}) {
     result->warnings.insert(result->warnings.end(), more.begin(), more.end());
   }
 }

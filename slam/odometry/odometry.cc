@@ -152,6 +152,8 @@ void Odometry::PassOver(int64_t time_ns, int passed, OdometryResult* result) con
 void Odometry::DescribeFit(OdometryResult* result) const {
   result->matches = static_cast<int>(matches_.correspondences.size());
   result->inliers = matches_.fit.inliers;
+  result->moving = static_cast<int>(matches_.moving.size());
+  result->is_unclear = matches_.is_unclear;
   if (result->inliers == 0) return;
   result->covariance = matches_.fit.covariance + AnchorCovarianceAt(camera_from_world_);
   result->mean_error = MeanError(camera_, camera_from_world_, matches_);
@@ -273,6 +275,7 @@ void Odometry::AddKeyframe() {
   map_.keyframes.push_back({reference_keyframe_, camera_from_world_, {}});
   if (inertial_.has_value()) AddInertial(&map_.keyframes.back());
   std::vector<uint8_t> is_known(frame_.left.count(), 0);
+  for (const size_t k : matches_.moving) is_known[k] = 1;
   for (size_t i = 0; i < matches_.correspondences.size(); ++i) {
     if (matches_.fit.is_inlier[i] == 0) continue;
     is_known[matches_.keypoint[i]] = 1;
@@ -393,8 +396,9 @@ void Odometry::Relocalize(LocalMap map, int32_t map_id, const std::optional<Worl
 }
 
 bool Odometry::BeginMap(OdometryResult* result) {
-  if (!CanInitialize()) return false;
+  if (!CanInitialize() || pose_finder_.is_alert()) return false;
   Enter({}, next_map_id_++, Pose(), TrackingStatus::kNewMap);
+  pose_finder_.ForgetMoving();
   if (inertial_.has_value()) inertial_->BeginWorld();
   first_keyframe_ = next_keyframe_;
   AddKeyframe();

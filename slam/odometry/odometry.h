@@ -76,9 +76,11 @@ struct OdometryResult {
   // has what that did not know added from there, until a loop is closed.
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
   int keypoints = 0;
-  int matches = 0;        // with points of the map
-  int inliers = 0;        // of these, that agree with the pose
-  double mean_error = 0;  // pixels, of the inliers' left positions
+  int matches = 0;          // with points of the map
+  int inliers = 0;          // of these, that agree with the pose
+  double mean_error = 0;    // pixels, of the inliers' left positions
+  int moving = 0;           // keypoints of things that move by themselves, which are no matches
+  bool is_unclear = false;  // two motions fit the matches: the pose may be by the wrong one
   bool is_keyframe = false;
   bool is_adjusted = false;  // an adjustment came into use: keyframes and points have moved
   Eigen::Vector3d rig_rotation = Eigen::Vector3d::Zero();  // as estimated so far, radians
@@ -160,7 +162,8 @@ class Odometry {
   // Goes on from another local map, of a map that was begun here, in which the last pair was confirmed.
   void Relocalize(LocalMap map, int32_t map_id, const std::optional<WorldLevel>& level, const Pose& camera_from_world,
                   FrameMatches matches, OdometryResult* result);
-  // Begins another map with the last pair. False, with everything as it was: both cameras see too little.
+  // Begins another map with the last pair. False, with everything as it was: both cameras see too little, or something
+  // that moves by itself may fill the view, which would be the map.
   bool BeginMap(OdometryResult* result);
   // Whether the camera, which coasts on the inertial sensor, sees something that is not near it in the map.
   bool is_off_map() const;

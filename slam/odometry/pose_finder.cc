@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "slam/geometry/trigonometry.h"
+
 namespace glint::slam {
 namespace {
 
@@ -20,6 +22,12 @@ constexpr float kRatio = 0.8f;
 // Of the matches near a pose that is found without a prediction, the least share that agree with it. Of 340 single
 // pairs, those of a wrong pose were 0.33 to 0.48, of right ones 0.53 to 0.83.
 constexpr double kLeastShare = 0.5;
+
+// Shares of the points of several keyframes that agree with a pose below which it may be that of a thing that moves. Of
+// 230 pairs without one, at the prediction 0.62 or more did, and of patches that were followed from 0.36 to 0.97.
+constexpr double kLeastProvenNear = 0.6, kLeastProvenFine = 0.5;
+constexpr double kSameNear = 1, kSameFine = 0.5;  // pixels
+constexpr double kLoose = 9;                      // times the largest squared residual, near a pose that is not final
 
 // Of a map with fewer keyframes the rig's rotation is not known yet, and a tenth of a degree leaves a quarter of the
 // matches in agreement.
@@ -47,6 +55,7 @@ double MeanError(const StereoCamera& camera, const Pose& pose, const FrameMatche
 bool PoseFinder::Find(const FrameContext& context, const PosePrediction& prediction, Pose* camera_from_world,
                       FrameMatches* matches) {
   matches->Clear();
+  things_.CountFrame();
   // A map that was made by another front end fits nothing.
   const std::vector<Landmark>& points = context.map.points;
   const size_t bytes = points.empty() ? 0 : points.front().descriptor.size();
@@ -54,8 +63,9 @@ bool PoseFinder::Find(const FrameContext& context, const PosePrediction& predict
   const Pose last = *camera_from_world;
   const auto near_prediction = [&](Pose* pose) {
     const double factor = std::clamp(prediction.uncertainty, 1.0, static_cast<double>(kMaxRadiusFactor));
-    MatchNear(context, *pose, kFirstRadius * static_cast<float>(factor), /*all=*/false, matches);
+    MatchNear(context, *pose, kFirstRadius * static_cast<float>(factor), /*all=*/things_.is_alert(), matches);
     Refine(context, pose, matches);
+    LeaveOutMoving(context, prediction.camera_from_world, /*is_fine=*/false, pose, matches);
     return matches->fit.inliers >= min_inliers_;
   };
   const auto within = [&](float radius, Pose* pose) {
@@ -75,8 +85,13 @@ bool PoseFinder::Find(const FrameContext& context, const PosePrediction& predict
   best_.Clear();
   for (int rung = prediction.is_known ? 0 : kWithoutPrediction; rung < kRungs; ++rung) {
     Pose pose = rung < kWithoutPrediction ? prediction.camera_from_world : last;
-    if (!search(rung, &pose) || !FindFinely(context, /*is_expected=*/rung == 0, &pose, matches) ||
-        matches->fit.inliers <= best_.fit.inliers)
+    matches->moving.clear();
+    matches->is_unclear = false;
+    if (!search(rung, &pose)) continue;
+    if ((rung > 0 || things_.is_alert()) && IsOfNewPoints(context, *matches)) continue;
+    if (!FindFinely(context, rung == 0 ? &prediction.camera_from_world : nullptr, &pose, matches) ||
+        matches->fit.inliers <= best_.fit.inliers ||
+        ((rung > 0 || things_.is_alert()) && IsOfNewPoints(context, *matches)))
       continue;
     // A wrong pose has few, and is not where the camera was expected.
     const bool has_many = matches->fit.inliers >= 2 * min_inliers_, is_most = IsMost(*matches);
@@ -84,7 +99,7 @@ bool PoseFinder::Find(const FrameContext& context, const PosePrediction& predict
     if (rung >= kWithoutPrediction && !is_most && !(is_near && has_many)) continue;
     found = pose;
     std::swap(best_, *matches);
-    if (has_many || (rung < kWithoutPrediction && is_most)) break;
+    if (has_many || (rung < kWithoutPrediction && is_most) || !best_.moving.empty()) break;
   }
   std::swap(best_, *matches);
   if (matches->fit.inliers > 0) *camera_from_world = found;
@@ -97,11 +112,13 @@ bool PoseFinder::FindCoarsely(const FrameContext& context, Pose* pose, FrameMatc
   return matches->fit.inliers >= min_inliers_ / 2;
 }
 
-bool PoseFinder::FindFinely(const FrameContext& context, bool is_expected, Pose* pose, FrameMatches* matches) {
+bool PoseFinder::FindFinely(const FrameContext& context, const Pose* prediction, Pose* pose, FrameMatches* matches) {
   const Pose near = *pose;
   MatchNear(context, *pose, kSecondRadius, /*all=*/true, matches);
   FollowPatches(context, matches);
-  is_expected ? Refine(context, pose, matches) : RefineFromAfar(context, pose, matches);
+  if (!matches->moving.empty()) KeepAgreeing(context, *pose, matches);
+  prediction != nullptr ? Refine(context, pose, matches) : RefineFromAfar(context, pose, matches);
+  if (prediction != nullptr) LeaveOutMoving(context, *prediction, /*is_fine=*/true, pose, matches);
   if (matches->fit.inliers >= min_inliers_) return true;
   // After a gap patches look different.
   *pose = near;
@@ -110,11 +127,64 @@ bool PoseFinder::FindFinely(const FrameContext& context, bool is_expected, Pose*
   return matches->fit.inliers >= min_inliers_;
 }
 
+void PoseFinder::LeaveOutMoving(const FrameContext& context, const Pose& prediction, bool is_fine, Pose* pose,
+                                FrameMatches* matches) {
+  FindProven(context, *matches);
+  is_kept_ = matches->fit.is_inlier;
+  const Eigen::Matrix<double, 6, 6> covariance = matches->fit.covariance;
+  const MovingThings::Frame frame{context.camera,
+                                  matches->correspondences,
+                                  is_proven_,
+                                  prediction,
+                                  context.prior,
+                                  is_fine ? kSameFine : kSameNear,
+                                  is_fine ? kLeastProvenFine : kLeastProvenNear};
+  const MovingThings::Verdict verdict = things_.Judge(frame, pose, &matches->fit);
+  if (verdict == MovingThings::Verdict::kUnclear) {
+    // Before the rig is known, depths that are wrong look like another motion.
+    if (context.map.keyframes.size() < kCalibrated) matches->fit.covariance = covariance;
+    matches->is_unclear = matches->is_unclear || context.map.keyframes.size() >= kCalibrated;
+  }
+  if (verdict != MovingThings::Verdict::kReplaced) return;
+  for (size_t i = 0; i < is_kept_.size(); ++i) {
+    if (is_kept_[i] != 0 && matches->fit.is_inlier[i] == 0) matches->moving.push_back(matches->keypoint[i]);
+  }
+  KeepAgreeing(context, *pose, matches);
+}
+
+void PoseFinder::KeepAgreeing(const FrameContext& context, const Pose& pose, FrameMatches* matches) {
+  size_t kept = 0;
+  matches->fit.is_inlier.resize(matches->correspondences.size());
+  for (size_t i = 0; i < matches->correspondences.size(); ++i) {
+    if (!Agrees(context.camera, pose, matches->correspondences[i], kLoose)) continue;
+    matches->correspondences[kept] = matches->correspondences[i];
+    matches->fit.is_inlier[kept] = matches->fit.is_inlier[i];
+    matches->keypoint[kept] = matches->keypoint[i];
+    matches->landmark[kept++] = matches->landmark[i];
+  }
+  matches->correspondences.resize(kept);
+  matches->keypoint.resize(kept);
+  matches->landmark.resize(kept);
+  matches->fit.is_inlier.resize(kept);
+}
+
+bool PoseFinder::IsOfNewPoints(const FrameContext& context, const FrameMatches& matches) {
+  FindProven(context, matches);
+  return things_.IsOfNewPoints(is_proven_, matches.fit.is_inlier);
+}
+
+void PoseFinder::FindProven(const FrameContext& context, const FrameMatches& matches) {
+  is_proven_.clear();
+  for (const size_t p : matches.landmark) {
+    is_proven_.push_back(context.map.points[p].observations.size() > 1 ? 1 : 0);
+  }
+}
+
 bool PoseFinder::Confirm(const FrameContext& context, int min_inliers, Pose* camera_from_world, FrameMatches* matches) {
   Pose pose = *camera_from_world;
   MatchNear(context, pose, kThirdRadius, /*all=*/true, matches);
   RefineFromAfar(context, &pose, matches);
-  if (matches->fit.inliers < min_inliers || !IsMost(*matches)) return false;
+  if (matches->fit.inliers < min_inliers || !IsMost(*matches) || IsOfNewPoints(context, *matches)) return false;
   *camera_from_world = pose;
   return true;
 }
@@ -139,8 +209,8 @@ void PoseFinder::RefineFromAfar(const FrameContext& context, Pose* pose, FrameMa
     const Eigen::Vector3d there = *pose * (keyframe_from_world.Inverse() * (seen * (1 + share)));
     if (seen.z() <= 0 || here.z() <= 0 || there.z() <= 0) continue;
     const StereoPixel a = Project(camera, here), b = Project(camera, there);
-    observation.position_sigma = std::hypot(observation.position_sigma, (a.left - b.left).norm());
-    observation.disparity_sigma = std::hypot(observation.disparity_sigma, a.disparity - b.disparity);
+    observation.position_sigma = RootOfSquares(observation.position_sigma, (a.left - b.left).norm());
+    observation.disparity_sigma = RootOfSquares(observation.disparity_sigma, a.disparity - b.disparity);
   }
   Refine(context, pose, matches);
   for (size_t i = 0; i < exact_.size(); ++i) matches->correspondences[i].observation = exact_[i];

@@ -12,6 +12,7 @@
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/stereo_camera.h"
 #include "slam/odometry/motion_model.h"
+#include "slam/odometry/moving_things.h"
 
 namespace glint::slam {
 
@@ -19,14 +20,17 @@ namespace glint::slam {
 struct FrameMatches {
   void Clear() {
     correspondences.clear();
-    for (auto* v : {&keypoint, &landmark}) v->clear();
+    for (auto* v : {&keypoint, &landmark, &moving}) v->clear();
     fit.inliers = 0;
     fit.is_inlier.clear();
+    is_unclear = false;
   }
   std::vector<Correspondence> correspondences;
   std::vector<size_t> keypoint;  // of the frame, of each correspondence
   std::vector<size_t> landmark;  // likewise: index in LocalMap::points
   PoseFit fit;                   // to the correspondences
+  std::vector<size_t> moving;    // keypoints of things that move by themselves, whose points are no correspondences
+  bool is_unclear = false;       // two motions fit: which one is the camera's is not known
 };
 
 // Mean distance of the inliers' projections, pixels of the left image. There must be one.
@@ -57,9 +61,15 @@ class PoseFinder {
   // 4. the points of the newest keyframe with all keypoints: steps that no window holds;
   // 5. all points in windows as wide as that;
   // 6. all points with all keypoints: twice to five times that.
+  // A pose that contradicts the points that were found in several keyframes is that of a thing that moves: it is not
+  // taken (MovingThings).
   // False, with the pose as it was, if fewer than `min_inliers` points agree with any pose.
   bool Find(const FrameContext& context, const PosePrediction& prediction, Pose* camera_from_world,
             FrameMatches* matches);
+  // Whether something that moves by itself was found a short time ago: it may still be in view.
+  bool is_alert() const { return things_.is_alert(); }
+  // The map is another one, of new points.
+  void ForgetMoving() { things_.Forget(); }
   // Whether points of the map, most of those that are matched near it, agree with a pose, which is refined.
   bool Confirm(const FrameContext& context, int min_inliers, Pose* camera_from_world, FrameMatches* matches);
 
@@ -77,9 +87,18 @@ class PoseFinder {
 
   // From the matches alone, by RANSAC; `pose` is the start of what follows it. False: fewer than half of min_inliers.
   bool FindCoarsely(const FrameContext& context, Pose* pose, FrameMatches* matches);
-  // Matches again near a coarse pose, and fits the pose to that. `is_expected`: the step was, so that errors of depths
-  // do not show.
-  bool FindFinely(const FrameContext& context, bool is_expected, Pose* pose, FrameMatches* matches);
+  // Matches again near a coarse pose, and fits the pose to that. `prediction`: the step was expected, so that
+  // errors of depths do not show; or null.
+  bool FindFinely(const FrameContext& context, const Pose* prediction, Pose* pose, FrameMatches* matches);
+  // Replaces a pose that is not the camera's, with its matches. `is_fine`: those are of patches.
+  void LeaveOutMoving(const FrameContext& context, const Pose& prediction, bool is_fine, Pose* pose,
+                      FrameMatches* matches);
+  // Whether a pose is that of points which no second keyframe has seen.
+  bool IsOfNewPoints(const FrameContext& context, const FrameMatches& matches);
+  // Keeps the matches that agree with a pose, about.
+  void KeepAgreeing(const FrameContext& context, const Pose& pose, FrameMatches* matches);
+  // Sets is_proven_.
+  void FindProven(const FrameContext& context, const FrameMatches& matches);
   void Refine(const FrameContext& context, Pose* pose, FrameMatches* matches);
   // The same with observations that are as uncertain as their points' depths make them, seen from near `pose`.
   void RefineFromAfar(const FrameContext& context, Pose* pose, FrameMatches* matches);
@@ -100,6 +119,8 @@ class PoseFinder {
   FrameMatches best_;
   std::vector<Observation> exact_;  // observations of correspondences, while those are less certain
   PoseSolver solver_;
+  MovingThings things_;
+  std::vector<uint8_t> is_proven_, is_kept_;
 };
 
 }  // namespace glint::slam

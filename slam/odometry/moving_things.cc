@@ -1,0 +1,131 @@
+#include "slam/odometry/moving_things.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "slam/inertial/rotation_vector.h"
+
+namespace glint::slam {
+namespace {
+
+constexpr int kFewest = 10;        // proven points that can judge, and
+constexpr int kFewestInliers = 6;  // those that must agree; and of all points
+constexpr int kFewestOfGroup = 15;
+constexpr double kSurprisingPx = 6;    // from the prediction to a pose that may be a thing's
+constexpr int kAlert = 30;             // frames: as long may a thing be in view unseen
+constexpr double kLeastShare = 0.1;    // of inliers that are proven, meanwhile
+constexpr double kMoreProven = 1.5;    // times as many proven points decide;
+constexpr double kLeastProven = 0.25;  // below, their motion is not compared with what was expected
+constexpr double kMoreExpected = 2;    // times as near to the prediction, and
+constexpr double kNearerPx = 0.5;      // nearer by this, decides then
+constexpr double kFarLess = 0.3;       // times the share of new points that agree
+
+int CountOf(const std::vector<uint8_t>& is_proven, const std::vector<uint8_t>& is_inlier) {
+  int count = 0;
+  for (size_t i = 0; i < is_proven.size(); ++i) count += is_proven[i] != 0 && is_inlier[i] != 0 ? 1 : 0;
+  return count;
+}
+
+int CountOf(const std::vector<uint8_t>& marks) {
+  return static_cast<int>(std::count_if(marks.begin(), marks.end(), [](uint8_t m) { return m != 0; }));
+}
+
+}  // namespace
+
+bool Agrees(const StereoCamera& camera, const Pose& camera_from_world, const Correspondence& c, double loose) {
+  const Eigen::Vector3d p = camera_from_world * c.point;
+  return p.z() > 0 && SquaredResidual(Project(camera, p), c.observation) <= loose * MaxSquaredResidual(c.observation);
+}
+
+bool MovingThings::IsOfNewPoints(const std::vector<uint8_t>& is_proven, const std::vector<uint8_t>& is_inlier) const {
+  const double proven = CountOf(is_proven), proven_inliers = CountOf(is_proven, is_inlier);
+  const double fresh = static_cast<double>(is_proven.size()) - proven;
+  const double fresh_inliers = CountOf(is_inlier) - proven_inliers;
+  if (is_alert() && proven_inliers < kLeastShare * CountOf(is_inlier)) return true;
+  return proven >= kFewest && proven_inliers * fresh < kFarLess * fresh_inliers * proven;
+}
+
+MovingThings::Verdict MovingThings::Judge(const Frame& frame, Pose* camera_from_world, PoseFit* fit) {
+  const int of = CountOf(frame.is_proven), proven = CountOf(frame.is_proven, fit->is_inlier);
+  if (of < kFewest) return Verdict::kOneMotion;
+  // What the proven points say alone.
+  is_marked_ = frame.is_proven;
+  if (FitsAnother(frame, *camera_from_world, *fit) && IsRather(frame, *camera_from_world, *fit, proven)) {
+    return Replace(camera_from_world, fit);
+  }
+  // What all say that do not agree.
+  const bool is_surprising = Distance(frame, *camera_from_world, frame.prediction, fit->is_inlier) > kSurprisingPx;
+  if (proven >= frame.least_share * of && !is_surprising) return Verdict::kOneMotion;
+  for (size_t i = 0; i < is_marked_.size(); ++i) is_marked_[i] = fit->is_inlier[i] == 0 ? 1 : 0;
+  if (!FitsAnother(frame, *camera_from_world, *fit)) return Verdict::kOneMotion;
+  if (IsRather(frame, *camera_from_world, *fit, proven)) return Replace(camera_from_world, fit);
+  if (group_.proven < kFewestInliers || kMoreProven * group_.proven < proven) return Verdict::kOneMotion;
+  if (2 * CountOf(group_.fit.is_inlier, fit->is_inlier) > group_.fit.inliers)
+    return Verdict::kOneMotion;  // hardly another
+  const Pose between = *camera_from_world * group_.pose.Inverse();
+  Eigen::Matrix<double, 6, 1> difference;
+  difference << RotationVectorOf(between.rotation), between.translation;
+  fit->covariance += difference * difference.transpose();
+  return Verdict::kUnclear;
+}
+
+MovingThings::Verdict MovingThings::Replace(Pose* camera_from_world, PoseFit* fit) {
+  *camera_from_world = group_.pose;
+  std::swap(*fit, group_.fit);
+  alert_ = kAlert;
+  return Verdict::kReplaced;
+}
+
+bool MovingThings::FitsAnother(const Frame& frame, const Pose& pose, const PoseFit& fit) {
+  return FitGroup(frame) && std::max(Distance(frame, group_.pose, pose, group_.fit.is_inlier),
+                                     Distance(frame, group_.pose, pose, fit.is_inlier)) > frame.same_px;
+}
+
+bool MovingThings::FitGroup(const Frame& frame) {
+  group_.pose = frame.prediction;
+  for (int round = 0; round < 2; ++round) {
+    Mark(frame, is_marked_);
+    if (static_cast<int>(subset_.size()) < kFewestInliers) return false;
+    solver_.Refine(frame.camera, subset_, &group_.pose, &group_.fit, frame.prior);
+    if (group_.fit.inliers < kFewestInliers) return false;
+    for (size_t i = 0; i < is_marked_.size(); ++i) {
+      is_marked_[i] = Agrees(frame.camera, group_.pose, frame.correspondences[i], 1) ? 1 : 0;
+    }
+  }
+  group_.fit.is_inlier = is_marked_;
+  group_.fit.inliers = CountOf(is_marked_);
+  group_.proven = CountOf(frame.is_proven, is_marked_);
+  return group_.fit.inliers >= kFewestOfGroup;
+}
+
+void MovingThings::Mark(const Frame& frame, const std::vector<uint8_t>& is_marked) {
+  subset_.clear();
+  for (size_t i = 0; i < is_marked.size(); ++i) {
+    if (is_marked[i] != 0) subset_.push_back(frame.correspondences[i]);
+  }
+}
+
+double MovingThings::Distance(const Frame& frame, const Pose& a, const Pose& b, const std::vector<uint8_t>& is_inlier) {
+  distances_.clear();
+  for (size_t i = 0; i < is_inlier.size(); ++i) {
+    if (is_inlier[i] == 0) continue;
+    const Eigen::Vector3d by_a = a * frame.correspondences[i].point, by_b = b * frame.correspondences[i].point;
+    if (by_a.z() <= 0 || by_b.z() <= 0) continue;
+    distances_.push_back((Project(frame.camera, by_a).left - Project(frame.camera, by_b).left).norm());
+  }
+  if (distances_.empty()) return 0;
+  const auto middle = distances_.begin() + static_cast<ptrdiff_t>(distances_.size() / 2);
+  std::nth_element(distances_.begin(), middle, distances_.end());
+  return *middle;
+}
+
+bool MovingThings::IsRather(const Frame& frame, const Pose& pose, const PoseFit& fit, int proven) {
+  if (group_.proven < kFewestInliers) return false;
+  if (group_.proven > kMoreProven * proven) return true;
+  if (group_.proven < kLeastProven * proven) return false;
+  const double surprise = Distance(frame, group_.pose, frame.prediction, group_.fit.is_inlier);
+  const double other = Distance(frame, pose, frame.prediction, fit.is_inlier);
+  return kMoreExpected * surprise < other && surprise + kNearerPx < other;
+}
+
+}  // namespace glint::slam
