@@ -23,6 +23,7 @@ inline constexpr int64_t kMostBlindNs = 1'000'000;
 // ready is taken out, which ends with a look at the sockets, and only then run.
 inline void RunTags(grpc::CompletionQueue* queue) {
   std::vector<std::pair<Tag*, bool>> ready;
+  ready.reserve(1024);  // more than calls have at once, so that no frame makes it grow
   void* tag = nullptr;
   bool ok = false;
   int64_t looked_at = 0;
