@@ -47,7 +47,7 @@ group_packages() {
         systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv python3-h5py python3-distributed \
         g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64 patchelf:patchelf \
         gstreamer1.0-tools:gst-launch-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad \
-        gstreamer1.0-libav
+        gstreamer1.0-libav cyclonedds-dev cyclonedds-tools:idlc
       ;;
     containers)
       echo podman:podman runc:runc conmon:conmon catatonit netavark aardvark-dns iptables:iptables \
