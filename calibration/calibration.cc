@@ -84,13 +84,20 @@ absl::StatusOr<std::string> ReadBytes(const std::string& path, size_t most) {
 }
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
-  std::error_code error;
-  const auto size = fs::file_size(path, error);  // of regular files alone
-  if (error) return absl::NotFoundError(absl::StrCat(path, ": cannot be read: ", error.message()));
-  if (size > kMaxFileBytes) {
+  const auto too_long = [&path](uintmax_t size) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", size, " bytes are more than the ", kMaxFileBytes, " of a calibration"));
+  };
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_fifo(status) || fs::is_character_file(status)) {  // without a size, as <(...) is
+    GLINT_ASSIGN_OR_RETURN(std::string text, ReadBytes(path, kMaxFileBytes + 1));
+    if (text.size() > kMaxFileBytes) return too_long(text.size());
+    return text;
   }
+  const auto size = fs::file_size(path, error);
+  if (error) return absl::NotFoundError(absl::StrCat(path, ": cannot be read: ", error.message()));
+  if (size > kMaxFileBytes) return too_long(size);
   return ReadBytes(path, size);
 }
 

@@ -1,6 +1,9 @@
 // KITTI's two files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "tests/calibration/turned_rig.h"
@@ -33,6 +36,19 @@ TEST(KittiOdometry, LinesHaveNamesOrNone) {
     ExpectSame(read.rig.cameras[0].camera, Camera{CameraModel::kPinhole, {1226, 370}, 700, 700, 600, 180});
     EXPECT_EQ((*read.rig.cameras[1].projection)(0, 3), -350);
   }
+}
+
+// As <(command) of a shell.
+TEST(KittiOdometry, ComesByAPipe) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string text = absl::StrCat("P0: ", kLeft, "\nP1: ", kRight, "\n");
+  ASSERT_EQ(write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  close(ends[1]);
+  const auto read = calibration::ReadCalibration({absl::StrCat("/dev/fd/", ends[0])}, OfImage(1226, 370));
+  close(ends[0]);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(Baseline(*read), 0.5);
 }
 
 TEST(KittiOdometry, NamesChooseCameras) {

@@ -158,6 +158,8 @@ TEST(Trajectory, BadFilesAreNamedWithTheirLines) {
       {"1 0 0 nan 0 1 0 0 0 0 1 0\n", "bad.txt:1: has a number that is not finite"},
       {"timestamp tx ty tz qx qy qz qw\n", "bad.txt:1: neither"},
       {"# nothing\n", "bad.txt: has no pose"},
+      {"1 1 2 3 0 0 0 1\n2 5 2 3 0 0 0 1\n1 4 2 3 0 0 0 1\n",
+       "bad.txt: two poses over 0.05 m apart have one time, 1.0"},
       {"nan nan nan nan nan nan nan nan nan nan nan nan\n", "bad.txt: has no pose"},
       {"\xFF\xFE"
        "0",

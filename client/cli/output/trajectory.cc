@@ -21,6 +21,8 @@ namespace {
 
 using Matrix = std::array<double, 9>;  // row by row
 
+constexpr double kSamePlace = 0.05;  // metres
+
 Matrix MatrixOf(const std::array<double, 4>& q) {
   const double x = q[0], y = q[1], z = q[2], w = q[3];
   return {1 - 2 * (y * y + z * z), 2 * (x * y - z * w),     2 * (x * z + y * w),
@@ -209,6 +211,17 @@ absl::StatusOr<Trajectory> ReadTrajectory(const std::string& path) {
   if (trajectory.format == TrajectoryFormat::kTum) {
     std::stable_sort(trajectory.poses.begin(), trajectory.poses.end(),
                      [](const TimedPose& a, const TimedPose& b) { return a.seconds < b.seconds; });
+    // Times that are rounded may come twice, a bit farther on.
+    const auto is_elsewhere = [](const TimedPose& a, const TimedPose& b) {
+      const auto &p = a.pose.position, &q = b.pose.position;
+      return a.seconds == b.seconds && std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]) > kSamePlace;
+    };
+    const auto again = std::adjacent_find(trajectory.poses.begin(), trajectory.poses.end(), is_elsewhere);
+    if (again != trajectory.poses.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: two poses over %g m apart have one time, %.9f: they are of two paths", path, kSamePlace,
+                          again->seconds));
+    }
   }
   return trajectory;
 }
