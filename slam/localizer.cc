@@ -491,6 +491,9 @@ absl::Status Localizer::LoadMap(const std::string& path) {
   std::vector<int64_t> all;
   for (const MapKeyframe& k : s.map.keyframes()) all.push_back(k.id);
   s.closer->Check(SnapshotOf(s.map, camera, s.scales, all), /*close_loops=*/false);
+  // Those that were in the window when the map was saved have not been judged.
+  const size_t unjudged = 2 * static_cast<size_t>(s.options.odometry.window);
+  for (size_t i = all.size() - std::min(all.size(), unjudged); i < all.size(); ++i) s.culler.Add(all[i]);
   s.was_tracking = false;
   return absl::OkStatus();
 }

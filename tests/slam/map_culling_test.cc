@@ -119,6 +119,30 @@ TEST(MapCulling, ManyRoundsMakeAMapLikeThatOfOne) {
 }
 
 // A map of so few keyframes has no room for two streets, but for one that is driven to and fro, and then for another.
+// Each session loads what the one before has saved.
+TEST(MapCulling, SessionsMakeAMapLikeThatOfOne) {
+  constexpr int kRound = 100, kSessions = 4;
+  const std::string path = ::testing::TempDir() + "sessions.glintmap";
+  int64_t first = 0, last = 0;
+  for (int session = 0; session < kSessions; ++session) {
+    Robot robot(RoomOf(16, 1500, 1), {}, 1);
+    ASSERT_TRUE(session == 0 || robot.localizer->LoadMap(path).ok());
+    for (int i = 0; i < kRound; ++i) {
+      robot.world.Look(InRoom(kTurn * (i + 0.1 * session) / kRound));
+      LocalizerResult result;
+      ASSERT_TRUE(
+          robot.localizer->Track(robot.picture, robot.picture, {0, robot.time_ns += 100'000'000}, &result).ok());
+      EXPECT_EQ(result.status, session > 0 && i == 0 ? TrackingStatus::kRelocalized : TrackingStatus::kTracking)
+          << "session " << session << " frame " << i;
+      last = result.keyframes;
+    }
+    if (session == 0) first = last;
+    ASSERT_TRUE(robot.localizer->SaveMap(path).ok());
+  }
+  EXPECT_LE(last, 12 * first / 10 + OdometryOptions().window) << first;
+  std::remove(path.c_str());
+}
+
 TEST(MapCulling, TheRedundantMakeRoomForNewPlaces) {
   LocalizerOptions options;
   options.max_keyframes = 40;
