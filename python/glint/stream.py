@@ -109,10 +109,21 @@ class _Watch:
                 return
 
 
+def _check_threads() -> None:
+    """Raises RuntimeError, as threading does, before gRPC can be refused a thread: its channel is of no use then."""
+    done = threading.Event()
+    try:
+        for _ in range(3):  # of the channel, of what is sent, and of _Watch
+            threading.Thread(target=done.wait, daemon=True).start()
+    finally:
+        done.set()
+
+
 def _results(method: Callable, address: str, stream: StreamCall[Found], requests: _Requests) -> Iterator[Found]:
     process = os.getpid()
     call = watch = None
     try:
+        _check_threads()
         call = method(requests)
         watch = None if stream.timeout is None else _Watch(call, stream.timeout, requests.unanswered)
     except RuntimeError as error:  # of threading, in gRPC or here

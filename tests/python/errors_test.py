@@ -191,11 +191,12 @@ class HereTest(unittest.TestCase):
 
     def test_a_stream_without_a_thread_is_an_error(self):
         refusal = RuntimeError("can't start new thread")
-        for timeout in (None, 60):
-            with mock.patch.object(threading.Thread, "start", side_effect=refusal):
-                with self.assertRaisesRegex(glint.ResourceExhausted, "can't start new thread.*ulimit -u"):
-                    list(client.stream([picture()], timeout=timeout))
-        self.assertEqual([result.ok for result in client.stream([picture()])], [True])
+        with glint.Client(server.address) as fresh:
+            for timeout in (None, 60):
+                with mock.patch.object(threading.Thread, "start", side_effect=refusal):
+                    with self.assertRaisesRegex(glint.ResourceExhausted, "can't start new thread.*ulimit -u"):
+                        list(fresh.stream([picture()], timeout=timeout))
+            self.assertEqual([result.ok for result in fresh.stream([picture()])], [True])
 
 
 if __name__ == "__main__":
