@@ -40,11 +40,11 @@ double SmallArcTangent(double x) {
                                           0.7188299996216245,
                                           0.7853981633974483};
   if (!(x <= 1)) return x;  // not a number
-  const int eighths = static_cast<int>(8 * x + 0.5);
-  const double c = eighths / 8.0;
+  const double eighths = std::floor(8 * x + 0.5);
+  const double c = eighths / 8;
   const double u = (x - c) / (1 + x * c), s = u * u;
   const double tail = s * (-1. / 3 + s * (1. / 5 + s * (-1. / 7 + s * (1. / 9 + s * (-1. / 11 + s / 13)))));
-  return kOfEighths[eighths] + (u + u * tail);
+  return kOfEighths[static_cast<int>(eighths)] + (u + u * tail);
 }
 
 }  // namespace
