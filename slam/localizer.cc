@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -482,18 +483,27 @@ absl::Status Localizer::LoadMap(const std::string& path) {
   s.loaded_map = s.odometry.map_id();
   s.map.Join(0, s.loaded_map);
   s.not_found = 0;
-  // The index is made anew; its keyframes are not queried for loops again.
+  // The index is made anew.
   s.closer = std::make_unique<LoopCloser>(s.options.odometry.noise, s.options.min_place_inliers);
   s.unqueried.clear();
   s.culler = MapCuller();
   s.last_queried = -1;
   s.found_no_room = false;
-  std::vector<int64_t> all;
-  for (const MapKeyframe& k : s.map.keyframes()) all.push_back(k.id);
-  s.closer->Check(SnapshotOf(s.map, camera, s.scales, all), /*close_loops=*/false);
-  // Those that were in the window when the map was saved have not been judged.
-  const size_t unjudged = 2 * static_cast<size_t>(s.options.odometry.window);
-  for (size_t i = all.size() - std::min(all.size(), unjudged); i < all.size(); ++i) s.culler.Add(all[i]);
+  // When the map was saved, its last keyframes were in the window, so that nothing had been judged of them, and of the
+  // very last no loop had been looked for.
+  const std::vector<MapKeyframe>& keyframes = s.map.keyframes();
+  const size_t settled =
+      keyframes.size() - std::min(keyframes.size(), 2 * static_cast<size_t>(s.options.odometry.window));
+  std::set<int64_t> at_loops;
+  for (const LoopEdge& loop : s.map.loops()) at_loops.insert(loop.to);
+  std::vector<int64_t> known;
+  for (size_t i = 0; i < keyframes.size(); ++i) {
+    const int64_t id = keyframes[i].id;
+    if (i >= settled) s.culler.Add(id);
+    (i < settled || at_loops.count(id) > 0 ? known : s.unqueried).push_back(id);
+  }
+  if (!known.empty()) s.closer->Check(SnapshotOf(s.map, camera, s.scales, known), /*close_loops=*/false);
+  if (!s.unqueried.empty()) s.StartLoops();
   s.was_tracking = false;
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "features/camera/lens_math.h"
+#include "features/trigonometry.h"
 
 namespace glint {
 
@@ -14,7 +15,7 @@ namespace glint {
 // Domain: z > 0.
 class Fov {
  public:
-  explicit Fov(const LensCoefficients& k) : w_(k[0]), steepness_(2 * std::tan(k[0] / 2)) {}
+  explicit Fov(const LensCoefficients& k) : w_(k[0]), steepness_(2 * SineCosineOf(k[0] / 2).tangent()) {}
 
   bool Project(const Eigen::Vector3d& point, Eigen::Vector2d* ab, PixelByPoint* by_point) const {
     const double x = point.x(), y = point.y(), z = point.z();
@@ -37,7 +38,7 @@ class Fov {
     constexpr double kHalfPi = 1.5707963267948966;
     if (!(g * w_ < kHalfPi)) return false;
     double scale = 1;
-    if (w_ >= kFlat) scale = g > 0 ? std::tan(g * w_) / (steepness_ * g) : w_ / steepness_;
+    if (w_ >= kFlat) scale = g > 0 ? SineCosineOf(g * w_).tangent() / (steepness_ * g) : w_ / steepness_;
     *ray << ab * scale, 1;
     return true;
   }

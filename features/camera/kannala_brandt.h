@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "features/camera/lens_math.h"
+#include "features/trigonometry.h"
 
 namespace glint {
 
@@ -41,8 +42,8 @@ class KannalaBrandt {
                         [&](double at) { return growing_.Holds(at * at) && at * Value(terms_, at * at) < target; });
       if (!Newton(target, &t)) return false;
     }
-    const double scale = target > 0 ? std::sin(t) / target : 1;
-    *ray << ab * scale, std::cos(t);
+    const SineCosine at = SineCosineOf(t);
+    *ray << ab * (target > 0 ? at.sine / target : 1), at.cosine;
     return true;
   }
 

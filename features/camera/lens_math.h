@@ -87,31 +87,6 @@ double LastThatHolds(double limit, const Predicate& holds) {
   return low;
 }
 
-// atan(t), t >= 0 or NaN, to 4e-16 of its value, from operations that IEEE 754 defines to the last bit: the same on
-// every machine. atan(t) = atan(c) + atan((t - c) / (1 + t c)) for the nearest c of 0, 1/8, ... 1, the rest by its
-// series.
-inline double ArcTangent(double t) {
-  constexpr double kHalfPi = 1.5707963267948966;
-  constexpr double kEighths[] = {0,
-                                 0.12435499454676144,
-                                 0.24497866312686414,
-                                 0.35877067027057225,
-                                 0.4636476090008061,
-                                 0.5585993153435624,
-                                 0.6435011087932844,
-                                 0.7188299996216245,
-                                 0.7853981633974483};
-  if (t > 1) return kHalfPi - ArcTangent(1 / t);
-  if (!(t >= 0)) return t;                            // NaN
-  const int nearest = static_cast<int>(t * 8 + 0.5);  // NOLINT(bugprone-incorrect-roundings): of a tie either serves
-  const double c = nearest / 8.0;
-  const double z = (t - c) / (1 + t * c);
-  const double s = z * z;
-  double series = 0;
-  for (const double n : {13.0, 11.0, 9.0, 7.0, 5.0, 3.0}) series = (1 / n - series) * s;
-  return kEighths[nearest] + z * (1 - series);
-}
-
 // For lenses with (a, b) = (x, y) / R * g(R, z), R = |(x, y)|: their Jacobian by (x, y, z). `scale` is g / R.
 inline PixelByPoint RadialJacobian(double x, double y, double radius, double scale, double g_by_radius, double g_by_z) {
   const double ux = radius > 0 ? x / radius : 0;

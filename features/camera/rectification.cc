@@ -13,6 +13,7 @@
 #include "features/error.h"
 #include "features/limits.h"
 #include "features/status_macros.h"
+#include "features/trigonometry.h"
 
 namespace glint {
 namespace {
@@ -95,8 +96,10 @@ absl::Status Rotate(const RigidTransform& right_from_left, RectifiedPair* pair) 
   if (!((rotation * rotation.transpose() - Eigen::Matrix3d::Identity()).norm() < 1e-3 && rotation.determinant() > 0)) {
     return ContradictionError("right_from_left.rotation", "is not a rotation");
   }
-  const Eigen::AngleAxisd turn(rotation);
-  const Eigen::Matrix3d half = Eigen::AngleAxisd(-turn.angle() / 2, turn.axis()).toRotationMatrix();
+  const Eigen::Quaterniond turn(rotation);
+  const double sign = turn.w() < 0 ? -1 : 1;
+  const Eigen::Quaterniond halfway(1 + sign * turn.w(), sign * turn.x(), sign * turn.y(), sign * turn.z());
+  const Eigen::Matrix3d half = halfway.normalized().conjugate().toRotationMatrix();
   const Eigen::Vector3d baseline = half * right_from_left.translation;  // from right to left, between both cameras
   GLINT_RETURN_IF_ERROR(CheckSides(baseline));
   const Eigen::Matrix3d to_baseline =
@@ -175,7 +178,7 @@ absl::Status ChooseCamera(const CommonView& view, const RectifyOptions& options,
                           RectifiedPair* rectified) {
   const double half_width = (options.image.width - 1) / 2.0;
   const double half_height = (options.image.height - 1) / 2.0;
-  const double widest = std::tan(options.max_field / 2 * kDegree);
+  const double widest = SineCosineOf(options.max_field / 2 * kDegree).tangent();
   Eigen::Vector2d middle;
   if (!MiddleOf(view, widest, &middle)) return blind;
   // The largest rectangle of the image's form around the middle; `scale` is half its width at a focal length of 1.

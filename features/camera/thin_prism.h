@@ -8,6 +8,7 @@
 
 #include "features/camera/lens_math.h"
 #include "features/camera/radial_tangential.h"
+#include "features/trigonometry.h"
 
 namespace glint {
 
@@ -42,8 +43,9 @@ class ThinPrism {
   // From the plane that faces the lens to the tilted one.
   static Eigen::Matrix3d Tilt(double x, double y) {
     Eigen::Matrix3d about_x, about_y, onto;
-    about_x << 1, 0, 0, 0, std::cos(x), std::sin(x), 0, -std::sin(x), std::cos(x);
-    about_y << std::cos(y), 0, -std::sin(y), 0, 1, 0, std::sin(y), 0, std::cos(y);
+    const SineCosine of_x = SineCosineOf(x), of_y = SineCosineOf(y);
+    about_x << 1, 0, 0, 0, of_x.cosine, of_x.sine, 0, -of_x.sine, of_x.cosine;
+    about_y << of_y.cosine, 0, -of_y.sine, 0, 1, 0, of_y.sine, 0, of_y.cosine;
     const Eigen::Matrix3d turn = about_y * about_x;
     onto << turn(2, 2), 0, -turn(0, 2), 0, turn(2, 2), -turn(1, 2), 0, 0, 1;
     return onto * turn;

@@ -42,7 +42,7 @@ void Diagnosis::AddTopic(const std::string& topic, bool needed, const TopicFigur
   }
   if (counts.matched > 1) {
     Warn(absl::StrCat(topic, ": ", counts.matched,
-                      " publishers, whose messages mix; one that was killed is one of them", " for some seconds"));
+                      " publishers, whose messages mix; one that was killed is one of them for some seconds"));
   }
   // Three intervals of a slow camera, or two seconds.
   const double longest = std::max(2.0, figures.rate > 0 ? 3 / figures.rate : 0.0);

@@ -1,13 +1,12 @@
 #include "ros2/operations/connection.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "features/read_file.h"
 #include "features/status_macros.h"
 #include "features/steady_time.h"
 #include "ros2/operations/complain.h"
@@ -26,9 +25,9 @@ constexpr absl::Duration kKeepalive = absl::Seconds(5);
 
 absl::StatusOr<std::string> ReadFile(absl::string_view key, const std::string& path) {
   if (path.empty()) return std::string();
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat(key, ": cannot read ", path));
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  auto text = ReadWholeFile(path);
+  if (!text.ok()) return absl::NotFoundError(absl::StrCat(key, ": ", text.status().message()));
+  return text;
 }
 
 // Read for each connection: files may be renewed.

@@ -10,6 +10,16 @@ constexpr double kNearest = 0.1;  // metres
 // A point that is seen at half or twice the distance of its last observation has another appearance.
 constexpr double kLargestZoom = 2.5;
 
+// Where a keypoint of `octave` is found if it is seen `zoom` times as large. By products: logarithms differ from
+// machine to machine.
+int OctaveAt(double zoom, int octave, const LevelScales& scales) {
+  const double step = scales.levels > 1 ? static_cast<double>(scales.scale[1]) : kLargestZoom;
+  const double half = std::sqrt(step);
+  for (; zoom > half; zoom /= step) ++octave;
+  for (; zoom * half < 1; zoom *= step) --octave;
+  return std::clamp(octave, 0, scales.levels - 1);
+}
+
 }  // namespace
 
 void PointQuery::Clear(int descriptor_bytes) {
@@ -34,9 +44,7 @@ void PointQuery::AddProjected(size_t name, const Point& point, const StereoCamer
   if (!(x >= 0 && y >= 0 && x < camera.image.width && y < camera.image.height)) return;
   const double zoom = point.distance / p.norm();
   if (zoom > kLargestZoom || zoom < 1 / kLargestZoom) return;
-  const double step = scales.levels > 1 ? std::log(static_cast<double>(scales.scale[1])) : 1;
-  const int octave =
-      std::clamp(point.octave + static_cast<int>(std::lround(std::log(zoom) / step)), 0, scales.levels - 1);
+  const int octave = OctaveAt(zoom, point.octave, scales);
   Add(name, point);
   x_.push_back(static_cast<float>(x));
   y_.push_back(static_cast<float>(y));

@@ -6,7 +6,7 @@
 #include <Eigen/Geometry>
 #include <cmath>
 
-#include "slam/geometry/trigonometry.h"
+#include "features/trigonometry.h"
 
 namespace glint::slam {
 

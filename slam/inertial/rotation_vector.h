@@ -6,8 +6,8 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
+#include "features/trigonometry.h"
 #include "slam/geometry/pose.h"
-#include "slam/geometry/trigonometry.h"
 
 namespace glint::slam {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "features/trigonometry.h"
 #include "slam/adjust/pose_graph.h"
-#include "slam/geometry/trigonometry.h"
 
 namespace glint::slam {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "features/trigonometry.h"
 #include "slam/front_end/frame_stamp.h"
-#include "slam/geometry/trigonometry.h"
 
 namespace glint::slam {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "slam/geometry/trigonometry.h"
+#include "features/trigonometry.h"
 
 namespace glint::slam {
 namespace {

@@ -294,12 +294,5 @@ TEST(PositiveUpTo, FindsTheFirstRoot) {
   EXPECT_FALSE(PositiveUpTo(cubic, std::nan("")));
 }
 
-TEST(ArcTangent, IsTheArcTangent) {
-  EXPECT_EQ(ArcTangent(0), 0);
-  for (double t = 1e-9; t < 1e12; t *= 1.0137) EXPECT_NEAR(ArcTangent(t) / std::atan(t), 1, 5e-16) << t;
-  EXPECT_NEAR(ArcTangent(HUGE_VAL), M_PI / 2, 1e-15);
-  EXPECT_TRUE(std::isnan(ArcTangent(std::nan(""))));
-}
-
 }  // namespace
 }  // namespace glint

@@ -1,8 +1,8 @@
-#include "slam/geometry/trigonometry.h"
+#include "features/trigonometry.h"
 
 #include <cmath>
 
-namespace glint::slam {
+namespace glint {
 namespace {
 
 constexpr double kHalfPi = 1.5707963267948966;
@@ -28,25 +28,6 @@ double SmallCosine(double x) {
   return 1 - 0.5 * s + tail;
 }
 
-// Of 0..1: by the nearest eighth, atan(x) = atan(c) + atan((x - c) / (1 + x c)).
-double SmallArcTangent(double x) {
-  static constexpr double kOfEighths[] = {0,
-                                          0.12435499454676144,
-                                          0.24497866312686414,
-                                          0.35877067027057225,
-                                          0.4636476090008061,
-                                          0.5585993153435624,
-                                          0.6435011087932844,
-                                          0.7188299996216245,
-                                          0.7853981633974483};
-  if (!(x <= 1)) return x;  // not a number
-  const double eighths = std::floor(8 * x + 0.5);
-  const double c = eighths / 8;
-  const double u = (x - c) / (1 + x * c), s = u * u;
-  const double tail = s * (-1. / 3 + s * (1. / 5 + s * (-1. / 7 + s * (1. / 9 + s * (-1. / 11 + s / 13)))));
-  return kOfEighths[static_cast<int>(eighths)] + (u + u * tail);
-}
-
 }  // namespace
 
 SineCosine SineCosineOf(double angle) {
@@ -67,8 +48,8 @@ double RootOfSquares(double a, double b, double c) { return std::sqrt(a * a + b 
 double AngleOfPoint(double y, double x) {
   const double across = std::abs(x);
   if (y == 0 && across == 0) return 0;
-  const double angle = y <= across ? SmallArcTangent(y / across) : kHalfPi - SmallArcTangent(across / y);
+  const double angle = y <= across ? ArcTangent(y / across) : kHalfPi - ArcTangent(across / y);
   return x < 0 ? 2 * kHalfPi - angle : angle;
 }
 
-}  // namespace glint::slam
+}  // namespace glint
