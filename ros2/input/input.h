@@ -41,8 +41,8 @@ class Input {
     std::function<void(const ros::Imu&)> on_imu;
   };
   // `participant` must outlive it; `config` is one that CheckConfig() takes. Callbacks are called on threads of DDS,
-  // until it is destroyed. INVALID_ARGUMENT and NOT_FOUND name the key of the configuration; else errors of
-  // Participant::Subscribe().
+  // until it is destroyed, and may not call it. INVALID_ARGUMENT and NOT_FOUND name the key of the configuration; else
+  // errors of Participant::Subscribe().
   static absl::StatusOr<std::unique_ptr<Input>> Open(Participant* participant, const Config& config,
                                                      Callbacks callbacks);
   virtual ~Input() = default;

@@ -59,6 +59,11 @@ absl::StatusOr<NamedRig> CalibrationDirectory::Read(absl::string_view name) cons
   const auto without_directory = [this](absl::string_view text) {
     return absl::StrReplaceAll(text, {{absl::StrCat(path_, "/"), ""}});
   };
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {  // a pipe could wait for ever
+    return UnusableRig(name, absl::StrCat(without_directory(path), ": cannot be read: neither a file nor a folder"));
+  }
   absl::StatusOr<calibration::Calibration> read = calibration::ReadCalibration({path});
   if (!read.ok()) return UnusableRig(name, without_directory(read.status().message()));
   absl::StatusOr<NamedRig> named = RigIn(*std::move(read));
