@@ -103,8 +103,10 @@ TEST(ConnectionTest, NamesAFileThatCannotBeRead) {
   ServerConfig config;
   config.token_file = "/nowhere/token";
   Connection connection({config, 5}, &input);
-  EXPECT_TRUE(Eventually(
-      [&] { return connection.Diagnose().message == "no server: server.token_file: cannot read /nowhere/token"; }));
+  EXPECT_TRUE(Eventually([&] {
+    return connection.Diagnose().message ==
+           "no server: server.token_file: cannot read /nowhere/token: No such file or directory";
+  }));
 }
 
 }  // namespace
