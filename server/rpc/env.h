@@ -40,8 +40,9 @@ struct ServerEnv {
                         constexpr char kEvent[] = "shared memory not pinned";
                         logger.LogLimited(kEvent, Severity::kWarning, kEvent, {{"reason", std::string(why.message())}});
                       }),
-        queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size()),
-               lanes.max_spinning}),
+        queue({options.queue_capacity, options.max_pending_bytes,
+               FrameQueue::ReserveOf(options.max_pending_bytes, options.max_message_bytes),
+               static_cast<int>(lanes.lanes.size()), lanes.max_spinning}),
         health(static_cast<int>(lanes.lanes.size())),
         sessions(SessionPlaces(options)),
         memory_bound(ComputeMemoryBound(options, LanesToBound(lanes))),

@@ -116,6 +116,7 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
   PrepareGrpc();
   std::unique_ptr<Service> service(new Service(env));
   GLINT_ASSIGN_OR_RETURN(service->gate_, Gate::Open(env));
+  GLINT_ASSIGN_OR_RETURN(service->beginnings_, BackgroundThreads::Create("listen", 1));
   GLINT_RETURN_IF_ERROR(service->Listen());
 
   // Before the first call: without its thread a queue could not be emptied.

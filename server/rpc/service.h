@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "features/background.h"
 #include "server/net/unix_listener.h"
 #include "server/rpc/async_service.h"
 #include "server/rpc/call.h"
@@ -75,6 +76,9 @@ class Service {
   static absl::Status QueueFullError();
   bool draining() const;
   Gate* gate() { return gate_.get(); }
+  // For beginnings of streams: what their options want may take many milliseconds, and other calls' messages would
+  // wait.
+  BackgroundThreads* beginnings() { return beginnings_.get(); }
   ReceiveSlots* receive_slots() { return &receive_slots_; }
   HealthWatchers* health_watchers() { return &health_watchers_; }
   Places* unary_places() { return &unary_places_; }            // of unary calls of operations
@@ -111,6 +115,8 @@ class Service {
   size_t lingering_ = 0;  // calls that linger
   int arrivals_ = 0;      // requested calls that have not arrived
   bool draining_ = false;
+
+  std::unique_ptr<BackgroundThreads> beginnings_;  // ends before the rest
 };
 
 }  // namespace glint

@@ -82,13 +82,32 @@ void StreamCall::OnRead(bool ok) {
   }
   if (wanted) {
     env_->metrics.MessageReceived(method_.counted());
-    if (session_.configured()) {
-      ReadFrame();
-    } else if (absl::Status s = ReadOptions(); !s.ok()) {
-      std::lock_guard<std::mutex> lock(mutex_);
-      End(s);
-    }
+    if (!session_.configured()) return BeginSoon();
+    ReadFrame();
   }
+  HasRead();
+}
+
+// Has the stream begin on a thread that serves no other calls. OnRead()'s reference goes with it.
+void StreamCall::BeginSoon() {
+  struct Beginning final : BackgroundTask {
+    explicit Beginning(StreamCall* its_call) : call(its_call) {}
+    void Run() override { call->Begin(); }
+    StreamCall* const call;
+  };
+  service_->beginnings()->Add(std::make_shared<Beginning>(this));
+}
+
+void StreamCall::Begin() {
+  if (const absl::Status s = ReadOptions(); !s.ok()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    End(s);
+  }
+  HasRead();
+}
+
+// What was read has been seen to. Gives back OnRead()'s reference.
+void StreamCall::HasRead() {
   std::unique_lock<std::mutex> lock(mutex_);
   input_ = Input::kNone;
   read_buffer_.Clear();

@@ -53,10 +53,13 @@ class StreamCall final : public Call, public FrameSink, private PlaceHolder {
 
   // Without mutex_.
   void Enter();
+  void BeginSoon();
+  void Begin();
   absl::Status ReadOptions();
   void ReadFrame();
   std::unique_ptr<Frame> ParseFrame();  // null: the stream must end
   absl::StatusOr<WireEnvelope> Read(Frame* frame);
+  void HasRead();
   void Break(const absl::Status& why);
   void Admit(std::unique_ptr<Frame> frame);
   void AdmitByPolicy(Frame* frame);
@@ -93,7 +96,7 @@ class StreamCall final : public Call, public FrameSink, private PlaceHolder {
   enum class Input {
     kNone,
     kReading,  // a Read is outstanding, or its message was discarded
-    kParsing,  // its message is being parsed: another frame may be added
+    kParsing,  // its message is being parsed: another frame may be added, or the stream begins
   };
 
   const ServedMethod& method_;

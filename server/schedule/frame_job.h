@@ -108,6 +108,7 @@ struct FrameJob : FrameRequest, FrameResult {
   struct {
     FrameFlow* flow = nullptr;
     FrameJob* next = nullptr;
+    bool reserved = false;    // its bytes are the reserve's
     int64_t expected_ns = 0;  // on a lane: when it entered the queue, or when it was popped
   } in_queue;
 };

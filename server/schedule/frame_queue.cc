@@ -65,12 +65,14 @@ FrameQueue::Admission FrameQueue::Push(FrameFlow* flow, FrameJob* job, WhenFull 
   job->in_queue.flow = flow;
   std::lock_guard<std::mutex> lock(mutex_);
   if (closed_) return Admission::kClosed;
-  job->queue_depth = size_;
-  if (!flow->urgent_ && !MayEnter(*job)) {
+  job->queue_depth = Size();
+  job->in_queue.reserved = false;
+  if (!flow->urgent_ && !FindRoom(job)) {
     if (when_full == WhenFull::kReject) return Admission::kRejected;
     waiting_.PushBack(job);
     return Admission::kWaiting;
   }
+  Count(*job, 1);
   Add(job);
   idle_lanes_.WakeOne(flow->lane_);
   return Admission::kQueued;
@@ -85,11 +87,14 @@ FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int
   while (outside != nullptr && outside->in_queue.flow != flow) outside = outside->in_queue.next;
   if (must_displace && outside == nullptr && flow->jobs_.empty()) return Admission::kRejected;
 
-  job->queue_depth = size_;
+  job->queue_depth = Size();
   // The flow stays among its group's meanwhile, so that it keeps its turn however often its frames are replaced.
   int64_t own_bytes = 0;
+  bool own_reserved = false;
   const auto displace_first = [&] {
-    own_bytes += flow->jobs_.front()->bytes;
+    const FrameJob& first = *flow->jobs_.front();
+    own_reserved = own_reserved || first.in_queue.reserved;
+    if (!first.in_queue.reserved) own_bytes += first.bytes;
     displaced->PushBack(TakeFirst(flow));
   };
   for (; displace > 0 && !flow->jobs_.empty(); --displace) displace_first();
@@ -99,8 +104,9 @@ FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int
     displaced->PushBack(outside);
     admission = Admission::kWaiting;
   } else {
-    while (!MayEnter(*job, own_bytes) && !flow->jobs_.empty()) displace_first();
-    if (MayEnter(*job, own_bytes)) {
+    while (!FindRoom(job, own_bytes, own_reserved) && !flow->jobs_.empty()) displace_first();
+    if (FindRoom(job, own_bytes, own_reserved)) {
+      Count(*job, 1);
       Add(job);
       idle_lanes_.WakeOne(flow->lane_);
     } else {
@@ -113,29 +119,36 @@ FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int
   return admission;
 }
 
-// The waiting job to admit next; null if none waits.
-FrameJob* FrameQueue::NextWaiting() const {
+bool FrameQueue::FindRoom(FrameJob* job, int64_t own_bytes, bool own_reserved) const {
+  job->in_queue.reserved = !Fits(*job) || (!waiting_.empty() && (own_bytes == 0 || job->bytes > own_bytes));
+  return !job->in_queue.reserved || FitsReserve(*job, own_reserved);
+}
+
+FrameJob* FrameQueue::FindRoomForWaiting() const {
   FrameJob* next = waiting_.front();
   for (FrameJob* job = next; job != nullptr; job = job->in_queue.next) {
     const FlowGroup& group = *job->in_queue.flow->group_;
     const FlowGroup& best = *next->in_queue.flow->group_;
     if (std::tie(group.expected_ns_, group.entry_) < std::tie(best.expected_ns_, best.entry_)) next = job;
   }
+  if (next == nullptr) return nullptr;
+  next->in_queue.reserved = !Fits(*next);
+  if (!next->in_queue.reserved) return next;
+  for (next = waiting_.front(); next != nullptr && !FitsReserve(*next); next = next->in_queue.next) {
+  }
+  if (next != nullptr) next->in_queue.reserved = true;
   return next;
 }
 
 bool FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
   bool any = false;
-  for (FrameJob* job; (job = NextWaiting()) != nullptr && Fits(*job);) {
+  while (FrameJob* const job = FindRoomForWaiting()) {
     waiting_.Remove(job);
-    ++size_;
-    bytes_ += job->bytes;
+    Count(*job, 1);
     // The sink is notified before the job can be popped, hence finished and deleted; until then the job is in no list.
     lock->unlock();
     job->sink->OnFrameAdmitted(job);
     lock->lock();
-    --size_;
-    bytes_ -= job->bytes;
     Add(job);
     idle_lanes_.WakeOne(job->in_queue.flow->lane_);
     any = true;
@@ -143,9 +156,14 @@ bool FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
   return any;
 }
 
+void FrameQueue::Count(const FrameJob& job, int change) {
+  Room& room = RoomOf(job);
+  room.frames += change;
+  room.bytes += change * job.bytes;
+  job.in_queue.flow->group_->frames_ += change;
+}
+
 void FrameQueue::Add(FrameJob* job) {
-  ++size_;
-  bytes_ += job->bytes;
   if (job->in_queue.flow->urgent_) return urgent_.PushBack(job);
   const int64_t now = limits_.clock();
   const int64_t expected_ns = ExpectedNs(*job, now);
@@ -201,7 +219,7 @@ void FrameQueue::WaitAt(LaneWaiter* waiter, std::unique_lock<std::mutex>* lock) 
 
 FrameJob* FrameQueue::TryPop() {
   if (FrameJob* const job = urgent_.PopFront()) {
-    --size_;
+    --RoomOf(*job).frames;
     return job;
   }
   const int64_t now = limits_.clock();
@@ -214,12 +232,12 @@ FrameJob* FrameQueue::TryPop() {
     flow = NextFlow(*group, now);
   }
   FrameJob* const job = flow->jobs_.PopFront();
-  SetWaits(flow, false);
+  SetWaits(flow, *job, false);
   LeaveGroup(*job);
   const int64_t expected_ns = job->in_queue.expected_ns = ExpectedNs(*job, now);
   group->flows_.Serve(flow, expected_ns);
   groups_.Serve(group, expected_ns);
-  --size_;
+  --RoomOf(*job).frames;
   flow->on_lane_ = flow->serial_;
   UnlinkUnlessReady(flow);
   return job;
@@ -238,14 +256,16 @@ int64_t FrameQueue::WaitsUntil(const FrameFlow& flow, int64_t now) const {
   return until > now ? until : 0;
 }
 
-void FrameQueue::SetWaits(FrameFlow* flow, bool waits) {
-  waits_ += (waits ? 1 : 0) - (flow->waits_ ? 1 : 0);
+void FrameQueue::SetWaits(FrameFlow* flow, const FrameJob& first, bool waits) {
+  const int change = (waits ? 1 : 0) - (flow->waits_ ? 1 : 0);
+  waits_ += change;
+  RoomOf(first).frames -= change;
   flow->waits_ = waits;
 }
 
 bool FrameQueue::MayStart(FrameFlow* flow, int64_t now) {
   const int64_t waits_until = WaitsUntil(*flow, now);
-  SetWaits(flow, waits_until > 0);
+  SetWaits(flow, *flow->jobs_.front(), waits_until > 0);
   if (flow->waits_) {
     waits_until_ = std::min(waits_until_, waits_until);
     return false;
@@ -276,8 +296,9 @@ void FrameQueue::Learn(const FrameJob& job, int64_t lane_ns) {
 
 void FrameQueue::Finished(const FrameJob& job, int64_t lane_ns) {
   FrameFlow* const flow = job.in_queue.flow;
-  if (flow->urgent_) return;
   std::lock_guard<std::mutex> lock(mutex_);
+  --flow->group_->frames_;
+  if (flow->urgent_) return;
   Learn(job, lane_ns);
   const int64_t now = limits_.clock();
   const int64_t more_ns = lane_ns - job.in_queue.expected_ns;
@@ -296,9 +317,9 @@ void FrameQueue::MoreMayCome(FrameFlow* flow, bool more, const FrameJob* but_for
   if (flow->waits_) idle_lanes_.WakeOne(flow->lane_);
 }
 
-void FrameQueue::Release(int64_t bytes, int64_t lane_ns) {
+void FrameQueue::Release(int64_t bytes, int64_t lane_ns, bool reserved) {
   std::unique_lock<std::mutex> lock(mutex_);
-  bytes_ -= bytes;
+  (reserved ? reserve_ : general_).bytes -= bytes;
   mean_lane_ns_ += (lane_ns - mean_lane_ns_) / (mean_lane_ns_ == 0 ? 1 : kMeanWeight);
   AdmitWaiting(&lock);
 }
@@ -318,19 +339,14 @@ void FrameQueue::LaneLeaves() {
 
 FrameJob* FrameQueue::TakeFirst(FrameFlow* flow) {
   FrameJob* const job = flow->jobs_.PopFront();
-  SetWaits(flow, false);
+  SetWaits(flow, *job, false);
   LeaveGroup(*job);
-  Took(*job);
+  Count(*job, -1);
   return job;
 }
 
 void FrameQueue::LeaveGroup(const FrameJob& job) {
   job.in_queue.flow->group_->expected_ns_ -= job.in_queue.expected_ns;
-}
-
-void FrameQueue::Took(const FrameJob& job) {
-  --size_;
-  bytes_ -= job.bytes;
 }
 
 FrameList FrameQueue::Remove(FrameFlow* flow) {
@@ -339,7 +355,7 @@ FrameList FrameQueue::Remove(FrameFlow* flow) {
   while (!flow->jobs_.empty()) removed.PushBack(TakeFirst(flow));
   UnlinkUnlessReady(flow);
   MoveJobsOf(*flow, &urgent_, &urgent);
-  for (FrameJob* job = urgent.front(); job != nullptr; job = job->in_queue.next) Took(*job);
+  for (FrameJob* job = urgent.front(); job != nullptr; job = job->in_queue.next) Count(*job, -1);
   while (FrameJob* job = urgent.PopFront()) removed.PushBack(job);
   MoveJobsOf(*flow, &waiting_, &removed);
   AdmitWaiting(&lock);
@@ -350,13 +366,14 @@ bool FrameQueue::Remove(FrameJob* job) {
   std::unique_lock<std::mutex> lock(mutex_);
   FrameFlow* const flow = job->in_queue.flow;
   if (flow == nullptr) return false;
+  const FrameJob* const first = flow->jobs_.front();
   if (flow->jobs_.Remove(job)) {
-    SetWaits(flow, false);
+    SetWaits(flow, *first, false);
     LeaveGroup(*job);
-    Took(*job);
+    Count(*job, -1);
     UnlinkUnlessReady(flow);
   } else if (urgent_.Remove(job)) {
-    Took(*job);
+    Count(*job, -1);
   } else if (!waiting_.Remove(job)) {
     return false;
   }
@@ -379,12 +396,12 @@ void FrameQueue::Close() {
 
 int FrameQueue::size() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return size_;
+  return Size();
 }
 
 int64_t FrameQueue::bytes() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return bytes_;
+  return general_.bytes + reserve_.bytes;
 }
 
 int FrameQueue::idle_lanes() const {
@@ -394,7 +411,7 @@ int FrameQueue::idle_lanes() const {
 
 int64_t FrameQueue::ExpectedWaitNs() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return std::max(kMinWaitNs, mean_lane_ns_ * (size_ + 1) / std::max(lanes_, 1));
+  return std::max(kMinWaitNs, mean_lane_ns_ * (Size() + 1) / std::max(lanes_, 1));
 }
 
 }  // namespace glint

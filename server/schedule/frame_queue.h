@@ -23,9 +23,14 @@
 // While a frame waits for room, no later frame enters the queue, however small. The next frame admitted is the first of
 // the group whose frames in the queue are expected to take the least time and, among equal ones, with the longest wait;
 // otherwise many streams could fill the queue.
+//
+// A part of the bytes, the reserve, is only for small frames of groups that have no other frame in the queue or on a
+// lane. Such a frame enters a full queue at once, takes nothing that others wait for, and has no place among
+// Limits::frames: a client whose frames come one by one does not wait until those of others make room.
 #ifndef GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 #define GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -68,6 +73,7 @@ class FlowGroup {
   friend class StartTimeFair<FlowGroup>;
   StartTimeFair<FrameFlow> flows_;  // that have jobs
   int64_t expected_ns_ = 0;         // of these jobs
+  int frames_ = 0;                  // these jobs, jobs being admitted, and jobs on lanes
   int64_t entry_ = 0;               // the number of its last job that came into the queue; 0: none has
   FairTag<FlowGroup> fair_;
   LaneRates rates_;
@@ -117,11 +123,20 @@ class FrameQueue {
   struct Limits {
     int frames = 1;                                       // that may wait for a lane
     int64_t bytes = std::numeric_limits<int64_t>::max();  // FrameJob::bytes of waiting jobs and of those on lanes
+    int64_t reserve = 0;                                  // of these bytes
     int lanes = 1;                                        // threads that call Pop()
     int max_spinning = 0;                                 // lanes that may spin for a frame at the same time
     int64_t (*clock)() = MonotonicNs;                     // of ages, debts and the past second; tests have their own
   };
-  // limits.bytes must be at least the bytes of any one frame.
+  // The reserve of `bytes`, where no frame has more than `largest`: an eighth, unless that leaves too little for a
+  // frame.
+  static int64_t ReserveOf(int64_t bytes, int64_t largest) {
+    return std::max<int64_t>(std::min(bytes / 8, bytes - largest), 0);
+  }
+  // Of the reserve, a frame may take less than this part.
+  static constexpr int64_t kReserveParts = 4;
+
+  // limits.bytes - limits.reserve must be at least the bytes of any one frame.
   explicit FrameQueue(const Limits& limits) : limits_(limits), lanes_(limits.lanes) {}
   FrameQueue(const FrameQueue&) = delete;
   FrameQueue& operator=(const FrameQueue&) = delete;
@@ -156,8 +171,8 @@ class FrameQueue {
   // Whether messages may come before the flow's frames are answered, `but_for` excepted; one may just have come. At
   // first none may. For serial flows.
   void MoreMayCome(FrameFlow* flow, bool more, const FrameJob* but_for = nullptr);
-  // Releases the bytes of a popped frame; `lane_ns` is its time on the lane.
-  void Release(int64_t bytes, int64_t lane_ns);
+  // Releases the bytes of a popped frame, in_queue.reserved or not; `lane_ns` is its time on the lane.
+  void Release(int64_t bytes, int64_t lane_ns, bool reserved = false);
   // Removes one lane: its thread calls Pop() no more.
   void LaneLeaves();
 
@@ -180,31 +195,42 @@ class FrameQueue {
  private:
   // All functions below require mutex_.
   void WaitAt(LaneWaiter* waiter, std::unique_lock<std::mutex>* lock);
+  // A part of the pool, and what is taken of it.
+  struct Room {
+    int frames = 0;     // jobs of all flows, and jobs being admitted, but for those that wait for later messages
+    int64_t bytes = 0;  // of all these and of jobs on lanes
+  };
+  Room& RoomOf(const FrameJob& job) { return job.in_queue.reserved ? reserve_ : general_; }
+  int Size() const { return general_.frames + reserve_.frames + waits_; }
   bool Fits(const FrameJob& job) const {
-    return size_ - waits_ < limits_.frames && bytes_ <= limits_.bytes - job.bytes;
+    return general_.frames < limits_.frames && general_.bytes <= limits_.bytes - limits_.reserve - job.bytes;
   }
-  // True if the job fits and takes no room that a waiting frame could have. `own_bytes`: of frames of its flow that
-  // made room for it.
-  bool MayEnter(const FrameJob& job, int64_t own_bytes = 0) const {
-    return Fits(job) && (waiting_.empty() || (own_bytes > 0 && job.bytes <= own_bytes));
+  // `instead`: of a frame of its group that had a place there.
+  bool FitsReserve(const FrameJob& job, bool instead = false) const {
+    return (job.in_queue.flow->group_->frames_ == 0 || instead) && job.bytes < limits_.reserve / kReserveParts &&
+           reserve_.bytes <= limits_.reserve - job.bytes;
   }
+  // True if the job fits and takes no room that a waiting frame could have; says in it of which part of the pool.
+  // `own_bytes`, `own_reserved`: what frames of its flow that made room for it had of each.
+  bool FindRoom(FrameJob* job, int64_t own_bytes = 0, bool own_reserved = false) const;
+  // The job comes into the queue (1) or is taken back (-1).
+  void Count(const FrameJob& job, int change);
   void Add(FrameJob* job);
   // Adds the flow to its group's flows and the group to the queue's groups, if the flow has jobs and none of them
   // blocks it.
   void LinkIfReady(FrameFlow* flow);
   // Takes a job out of a flow's list; the flow leaves its group's flows by UnlinkUnlessReady() only.
   FrameJob* TakeFirst(FrameFlow* flow);
-  void Took(const FrameJob& job);
   static void LeaveGroup(const FrameJob& job);
   void UnlinkUnlessReady(FrameFlow* flow);
-  FrameJob* NextWaiting() const;
+  FrameJob* FindRoomForWaiting() const;                   // whose turn it is; null: there is none
   bool AdmitWaiting(std::unique_lock<std::mutex>* lock);  // whether there were any
   // Time on a lane; 0 if nobody waits for the job any more.
   int64_t ExpectedNs(const FrameJob& job, int64_t now) const;
   void Learn(const FrameJob& job, int64_t lane_ns);
   // Until when the flow's first job waits for later messages; 0: it does not.
   int64_t WaitsUntil(const FrameFlow& flow, int64_t now) const;
-  void SetWaits(FrameFlow* flow, bool waits);
+  void SetWaits(FrameFlow* flow, const FrameJob& first, bool waits);
   // False while the flow's first job waits for later messages, or is kept from the last idle lane.
   bool MayStart(FrameFlow* flow, int64_t now);
   FrameFlow* NextFlow(const FlowGroup& group, int64_t now);
@@ -216,11 +242,10 @@ class FrameQueue {
   StartTimeFair<FlowGroup> groups_;  // that have flows with jobs
   FrameList urgent_;                 // jobs of urgent flows; in no group
   FrameList waiting_;                // jobs without room, in order of arrival
-  int size_ = 0;                     // jobs of all flows, and jobs being admitted
-  int64_t bytes_ = 0;                // of these and of jobs on lanes
-  int64_t entries_ = 0;              // jobs that ever entered the queue
-  int waits_ = 0;                    // flows whose first job waits for later messages
-  int64_t waits_until_ = 0;          // the first of those that were seen since a lane last looked for a job
+  Room general_, reserve_;
+  int64_t entries_ = 0;      // jobs that ever entered the queue
+  int waits_ = 0;            // flows whose first job waits for later messages
+  int64_t waits_until_ = 0;  // the first of those that were seen since a lane last looked for a job
   int lanes_;
   int idle_ = 0;              // lanes inside Pop()
   RecentCosts recent_;        // expected times, at least kShortNs

@@ -150,6 +150,7 @@ void LaneThreads::Serve(int index) {
     job->lane = index;
     job->device = &lane->device();
     const int64_t bytes = job->bytes;
+    const bool reserved = job->in_queue.reserved;
     const int64_t begun_at = MonotonicNs();
     const int64_t jpegs_before = scratch->decoder.jpegs();
     running = job;
@@ -165,7 +166,7 @@ void LaneThreads::Serve(int index) {
     job->sink->OnFrameRun(job);
     queue_->Finished(*job, MonotonicNs() - begun_at);
     job->sink->OnFrameDone(job);  // and frees its message
-    queue_->Release(bytes, MonotonicNs() - begun_at);
+    queue_->Release(bytes, MonotonicNs() - begun_at, reserved);
     events_.busy(index, false);
     if (absl::Status fatal = lane->fatal(); !fatal.ok() && lost.ok()) {
       lost = absl::Status(fatal.code(), absl::StrCat("lane ", index, " on ", lane->device(),

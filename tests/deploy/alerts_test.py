@@ -167,7 +167,7 @@ class AlertsTest:
         self.expect_clear("GlintDropping")
 
     def pool_exhausted(self):
-        """A pool for ten of the frames that two streams keep sixteen of under way."""
+        """A pool for eight, beside its reserve, of the frames that two streams keep sixteen of under way."""
         size = os.path.getsize(os.path.join(self.folder, "large/0.png"))
         with Server(self.server.binary, self.server.glint,
                     ["--backend", "cpu", "--lanes", "1", "--max-image-pixels", str(LARGE[0] * LARGE[1]),

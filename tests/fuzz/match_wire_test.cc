@@ -243,7 +243,8 @@ void CheckImu(const v1::ImuReadings& proto, const WireImuReadings& wire, decode:
   ImuValues values;
   values.gyroscope_time_ns = values.accelerometer_time_ns = {1, 2};  // what an earlier message left
   values.angular_velocity = values.acceleration = {3};
-  UnpackImu(pieces, &values);
+  WireLocalizeStreamRequest again;
+  EXPECT_TRUE(ParseLocalizeStreamRequest(pieces, &again, &values));
   EXPECT_TRUE(Same(values.gyroscope_time_ns, proto.gyroscope_time_ns()));
   EXPECT_TRUE(Same(values.angular_velocity, proto.angular_velocity()));
   EXPECT_TRUE(Same(values.accelerometer_time_ns, proto.accelerometer_time_ns()));
@@ -435,11 +436,10 @@ TEST(MatchWire, UnpackedReadingsNeverExceedTheirLimit) {
   Random random(1);
   const Pieces pieces(bytes, &random);
   WireLocalizeStreamRequest wire;
-  ASSERT_TRUE(ParseLocalizeStreamRequest(pieces.spans(), &wire));
+  ImuValues values;
+  ASSERT_TRUE(ParseLocalizeStreamRequest(pieces.spans(), &wire, &values));
   EXPECT_EQ(wire.imu.gyroscope_times, 1u);
   EXPECT_EQ(wire.imu.accelerations, 0u);
-  ImuValues values;
-  UnpackImu(pieces.spans(), &values);
   EXPECT_EQ(values.gyroscope_time_ns, std::vector<int64_t>{2});
   EXPECT_TRUE(values.acceleration.empty());
   EXPECT_LE(values.gyroscope_time_ns.capacity(), 2 * kMaxImuReadings);

@@ -40,8 +40,8 @@ absl::Status Receive(const v1::ImuReadings& readings, ImuInbox* inbox) {
   const std::string bytes = request.SerializeAsString();
   const absl::Span<const uint8_t> piece(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   WireLocalizeStreamRequest wire;
-  EXPECT_TRUE(ParseLocalizeStreamRequest({&piece, 1}, &wire));
-  return inbox->Receive("imu", wire.imu, {&piece, 1});
+  EXPECT_TRUE(ParseLocalizeStreamRequest({&piece, 1}, &wire, inbox->values()));
+  return inbox->Receive("imu", wire.imu);
 }
 
 std::string ErrorOf(const v1::ImuReadings& readings) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "server/base/usable_memory.h"
 #include "server/operations/localize/imu_inbox.h"
 #include "server/pixels/rectification.h"
+#include "server/schedule/frame_queue.h"
 #include "server/session/places.h"
 #include "slam/inertial/imu_buffer.h"
 #include "slam/inertial/preintegration.h"
@@ -184,7 +186,9 @@ TEST(DefaultLimitsTest, TakeTheCamerasOfARobot) {
   const ServerOptions defaults;
   EXPECT_GE(defaults.max_message_bytes, 2 * 3 * kFullHd + kFieldsBytes);
   EXPECT_GE(defaults.max_message_bytes, 4 * 3 * kHd + kFieldsBytes);
-  EXPECT_GE(defaults.max_pending_bytes, 2 * (2 * 3 * kFullHd + kFieldsBytes) + 5 * 3 * kHd);
+  const int64_t reserve = FrameQueue::ReserveOf(defaults.max_pending_bytes, defaults.max_message_bytes);
+  EXPECT_GE(defaults.max_pending_bytes - reserve, 2 * (2 * 3 * kFullHd + kFieldsBytes) + 5 * 3 * kHd);
+  EXPECT_GT(reserve / FrameQueue::kReserveParts, std::max(kFullHd, 2 * kHd) + kFieldsBytes);  // grey
   EXPECT_GE(defaults.lanes.max_image_pixels, 2 * kFullHd);
   EXPECT_GE(defaults.max_localize_pixels, 2 * kFullHd);
   EXPECT_GE(defaults.max_rectification_bytes, RectificationBytes({1920, 1080}));  // raw, in both streams

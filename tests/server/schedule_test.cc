@@ -454,6 +454,174 @@ TEST_F(FrameQueueTest, ANewestFrameHasTheRoomThatItsFlowMadeAndNoOther) {
   EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[3], x[2]));
 }
 
+// ---- The reserve, for small frames of clients that have no other.
+
+// Of 200 bytes 80 are the reserve, in which a frame may have less than 20. Another client's frames fill the rest, and
+// one more waits for room.
+class ReserveTest : public FrameQueueTest {
+ protected:
+  explicit ReserveTest(int frames = 100) : queue_(WithReserve(frames)) {
+    flood_.reserve(4);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(queue_.Push(flood_flow_, NewFlood(), WhenFull::kWait), Admission::kQueued);
+    EXPECT_EQ(queue_.Push(flood_flow_, NewFlood(), WhenFull::kWait), Admission::kWaiting);
+  }
+  ~ReserveTest() override { CloseAndPopAll(&queue_); }
+  static FrameQueue::Limits WithReserve(int frames) {
+    FrameQueue::Limits limits = Frames(frames);
+    limits.bytes = 200;
+    limits.reserve = 80;
+    return limits;
+  }
+  FrameJob* NewSized(int64_t bytes) {
+    FrameJob* const job = NewJob();
+    job->bytes = bytes;
+    return job;
+  }
+  FrameJob* NewFlood() {
+    flood_.push_back(NewSized(40));
+    return flood_.back();
+  }
+  void Finish(FrameJob* job) {
+    queue_.Finished(*job, 1);
+    queue_.Release(job->bytes, 1, job->in_queue.reserved);
+  }
+
+  // Of a client of its own, or of `client_`.
+  FrameFlow* NewFlow() { return &flows_.emplace_back(); }
+  FrameFlow* NewFlowOfClient() { return &flows_.emplace_back(&client_); }
+
+  FlowGroup client_;
+  std::deque<FrameFlow> flows_;  // outlive the queue
+  FrameFlow* const flood_flow_ = NewFlow();
+  FrameQueue queue_;
+  std::vector<FrameJob*> flood_;
+};
+
+TEST_F(ReserveTest, ASmallFrameOfAClientWithoutOthersEntersAFullQueue) {
+  FrameFlow *const camera = NewFlowOfClient(), *const other = NewFlowOfClient();
+  EXPECT_EQ(queue_.Push(camera, NewSized(20), WhenFull::kReject), Admission::kRejected);
+  FrameJob* const first = NewSized(19);
+  EXPECT_EQ(queue_.Push(camera, first, WhenFull::kReject), Admission::kQueued);
+  EXPECT_EQ(queue_.bytes(), 3 * 40 + 19);
+  EXPECT_EQ(queue_.size(), 4);
+  // It has one now, in the queue and then on a lane.
+  FrameJob* const second = NewSized(19);
+  EXPECT_EQ(queue_.Push(other, second, WhenFull::kReject), Admission::kRejected);
+  EXPECT_EQ(queue_.Pop(), flood_[0]);
+  EXPECT_EQ(queue_.Pop(), first);
+  EXPECT_EQ(queue_.Push(other, second, WhenFull::kReject), Admission::kRejected);
+  EXPECT_EQ(queue_.Push(other, second, WhenFull::kWait), Admission::kWaiting);
+  Finish(first);
+  EXPECT_THAT(sink_.admitted, ElementsAre(second));
+  EXPECT_EQ(queue_.bytes(), 3 * 40 + 19);
+  EXPECT_EQ(queue_.Pop(), second);
+  Finish(second);
+  EXPECT_EQ(queue_.bytes(), 3 * 40);
+  Finish(flood_[0]);
+  EXPECT_THAT(sink_.admitted, ElementsAre(second, flood_[3]));
+}
+
+TEST_F(ReserveTest, IsBoundedAndTakesNothingFromOthers) {
+  std::vector<FrameJob*> small;
+  for (size_t i = 0; i < 6; ++i) {
+    small.push_back(NewSized(19));
+    EXPECT_EQ(queue_.Push(NewFlow(), small[i], WhenFull::kWait), i < 4 ? Admission::kQueued : Admission::kWaiting);
+  }
+  EXPECT_EQ(queue_.bytes(), 3 * 40 + 4 * 19);
+  EXPECT_EQ(queue_.Pop(), flood_[0]);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(queue_.Pop(), small[i]);
+  EXPECT_THAT(sink_.admitted, IsEmpty());  // lanes hold the bytes
+  Finish(small[2]);
+  EXPECT_THAT(sink_.admitted, ElementsAre(small[4]));
+  // The rest goes by turns, as ever, to frames of any size: this one's client has none.
+  Finish(flood_[0]);
+  EXPECT_THAT(sink_.admitted, ElementsAre(small[4], small[5]));
+  EXPECT_FALSE(small[5]->in_queue.reserved);
+  FrameJob* const whole = NewSized(120);
+  EXPECT_EQ(queue_.Push(NewFlow(), whole, WhenFull::kWait), Admission::kWaiting);
+  queue_.Remove(flood_[3]);
+  for (int i = 0; i < 4; ++i) {
+    FrameJob* const job = queue_.Pop();
+    if (!job->in_queue.reserved) Finish(job);
+  }
+  EXPECT_EQ(queue_.bytes(), 120 + 4 * 19);  // beside a full reserve
+  EXPECT_EQ(queue_.Pop(), whole);
+}
+
+TEST_F(ReserveTest, TheNewestFrameKeepsIt) {
+  FrameFlow *const live = NewFlowOfClient(), *const other = NewFlowOfClient();
+  FrameJob *const x[] = {NewSized(19), NewSized(19), NewSized(20)}, *const y = NewSized(10);
+  FrameList displaced;
+  EXPECT_EQ(queue_.PushNewest(live, x[0], 100, false, &displaced), Admission::kQueued);
+  EXPECT_EQ(queue_.PushNewest(live, x[1], 100, false, &displaced), Admission::kQueued);
+  EXPECT_EQ(queue_.bytes(), 3 * 40 + 19);
+  EXPECT_EQ(queue_.Push(other, y, WhenFull::kWait), Admission::kWaiting);
+  EXPECT_EQ(queue_.PushNewest(live, x[2], 100, false, &displaced), Admission::kWaiting);  // it is too large
+  EXPECT_THAT(Drain(displaced), ElementsAre(x[0], x[1]));
+  EXPECT_THAT(sink_.admitted, ElementsAre(y));
+}
+
+TEST_F(ReserveTest, TheNewestFrameOfItTakesNoRoomThatOthersWaitFor) {
+  for (int i : {3, 2}) queue_.Remove(flood_[static_cast<size_t>(i)]);
+  EXPECT_EQ(queue_.Push(NewFlow(), NewSized(60), WhenFull::kWait), Admission::kWaiting);  // for 20 more than there are
+  FrameFlow* const live = NewFlowOfClient();
+  FrameJob *const first = NewSized(19), *const second = NewSized(19);
+  FrameList displaced;
+  EXPECT_EQ(queue_.PushNewest(live, first, 100, false, &displaced), Admission::kQueued);
+  EXPECT_EQ(queue_.PushNewest(live, second, 100, false, &displaced), Admission::kQueued);
+  EXPECT_TRUE(first->in_queue.reserved);
+  EXPECT_TRUE(second->in_queue.reserved);
+}
+
+// A client with a frame in the rest of the pool, too, which makes no difference to the stream whose frame is replaced.
+TEST_F(ReserveTest, TheNewestFrameKeepsItBesideOthersOfItsClient) {
+  FrameFlow *const live = NewFlowOfClient(), *const other = NewFlowOfClient();
+  FrameJob *const x[] = {NewSized(19), NewSized(18)}, *const y = NewSized(30);
+  FrameList displaced;
+  EXPECT_EQ(queue_.PushNewest(live, x[0], 100, false, &displaced), Admission::kQueued);
+  queue_.Remove(flood_flow_);
+  EXPECT_EQ(queue_.Push(other, y, WhenFull::kReject), Admission::kQueued);
+  for (FrameJob* job : {NewFlood(), NewFlood(), NewFlood()}) queue_.Push(flood_flow_, job, WhenFull::kWait);
+  EXPECT_EQ(queue_.bytes(), 19 + 30 + 2 * 40);
+  EXPECT_EQ(queue_.PushNewest(live, x[1], 100, false, &displaced), Admission::kQueued);
+  EXPECT_THAT(Drain(displaced), ElementsAre(x[0]));
+  EXPECT_EQ(queue_.bytes(), 18 + 30 + 2 * 40);
+}
+
+class FullReserveTest : public ReserveTest {
+ protected:
+  FullReserveTest() : ReserveTest(3) {}
+};
+
+TEST_F(FullReserveTest, FramesInItNeedNoPlaceInTheQueue) {
+  queue_.Remove(flood_[3]);
+  EXPECT_EQ(queue_.size(), queue_.limits().frames);
+  FrameFlow *const camera = NewFlow(), *const large = NewFlow();
+  EXPECT_EQ(queue_.Push(large, NewSized(30), WhenFull::kReject), Admission::kRejected);
+  EXPECT_EQ(queue_.Push(camera, NewSized(19), WhenFull::kReject), Admission::kQueued);
+  EXPECT_EQ(queue_.size(), 4);
+  EXPECT_EQ(queue_.Pop(), flood_[0]);
+  Finish(flood_[0]);
+  EXPECT_EQ(queue_.Push(large, NewSized(30), WhenFull::kReject), Admission::kQueued);  // and take none
+}
+
+TEST(ReserveOfTest, LeavesRoomForTheLargestFrame) {
+  EXPECT_EQ(FrameQueue::ReserveOf(64, 13), 8);
+  EXPECT_EQ(FrameQueue::ReserveOf(64, 56), 8);
+  EXPECT_EQ(FrameQueue::ReserveOf(64, 60), 4);
+  EXPECT_EQ(FrameQueue::ReserveOf(64, 64), 0);
+  FrameQueue queue(Bytes(64));
+  FrameFlow a, b;
+  FrameJob jobs[2];
+  jobs[0].bytes = 64;
+  EXPECT_EQ(queue.Push(&a, &jobs[0], WhenFull::kReject), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&b, &jobs[1], WhenFull::kReject), Admission::kQueued);  // of no bytes
+  queue.Remove(&b);
+  jobs[1].bytes = 1;
+  EXPECT_EQ(queue.Push(&b, &jobs[1], WhenFull::kReject), Admission::kRejected);
+  queue.Remove(&a);
+}
+
 TEST_F(FrameQueueTest, AnUrgentFlowNeitherWaitsForRoomNorForItsTurn) {
   FrameQueue queue(Frames(1, 2));
   FrameFlow crowd, urgent;
@@ -564,7 +732,10 @@ TEST_F(FrameQueueTest, LosesAndDoublesNothingUnderContention) {
     FrameFlow flow;
     std::vector<FrameJob> jobs{kJobs};
   };
-  FrameQueue queue(Frames(3));
+  FrameQueue::Limits limits = Frames(3);
+  limits.bytes = 100;
+  limits.reserve = 20;
+  FrameQueue queue(limits);
   std::vector<Producer> producers(kFlows);
   std::atomic<int> came_out{0};
   std::vector<std::thread> poppers, pushers;
@@ -572,6 +743,9 @@ TEST_F(FrameQueueTest, LosesAndDoublesNothingUnderContention) {
     poppers.emplace_back([&] {
       while (FrameJob* job = queue.Pop()) {
         EXPECT_FALSE(job->cancelled.exchange(true)) << "twice";
+        EXPECT_LE(queue.bytes(), limits.bytes);
+        queue.Finished(*job, 1);
+        queue.Release(job->bytes, 1, job->in_queue.reserved);
         ++came_out;
       }
     });
@@ -580,6 +754,7 @@ TEST_F(FrameQueueTest, LosesAndDoublesNothingUnderContention) {
     pushers.emplace_back([&] {
       for (int i = 0; i < kJobs; ++i) {
         p.jobs[static_cast<size_t>(i)].sink = &p;
+        p.jobs[static_cast<size_t>(i)].bytes = i % 3 == 0 ? 40 : 4;  // alone, the latter may be of the reserve
         p.waiting = true;
         if (queue.Push(&p.flow, &p.jobs[static_cast<size_t>(i)], WhenFull::kWait) == Admission::kQueued) {
           p.waiting = false;
@@ -600,6 +775,7 @@ TEST_F(FrameQueueTest, LosesAndDoublesNothingUnderContention) {
   for (std::thread& thread : poppers) thread.join();
   EXPECT_EQ(came_out, kFlows * kJobs);
   EXPECT_EQ(queue.size(), 0);
+  EXPECT_EQ(queue.bytes(), 0);
 }
 
 // Lanes that wait in Pop(), each on a thread of its own. They sit down in the order of their numbers.

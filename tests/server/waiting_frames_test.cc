@@ -58,7 +58,7 @@ FrameQueue::Limits LimitsOf(int lanes, int frames = 8) {
 
 void Finish(FrameQueue* queue, FrameJob* job) {
   queue->Finished(*job, 1);
-  queue->Release(job->bytes, 1);
+  queue->Release(job->bytes, 1, job->in_queue.reserved);
 }
 
 // Pops `count` frames on another thread, in their order.
@@ -175,6 +175,32 @@ TEST(WaitingFramesTest, TheyHaveNoPlaceInTheQueue) {
   EXPECT_EQ(other.Push(WhenFull::kReject), FrameQueue::Admission::kQueued);
   EXPECT_EQ(waits.Push(WhenFull::kReject), FrameQueue::Admission::kRejected);
   queue.Remove(&other.flow);
+}
+
+// Nor does one of the reserve take a place twice, or give two back.
+TEST(WaitingFramesTest, InTheReserveTheyTakeNoPlaceOfOthers) {
+  FrameQueue::Limits limits = LimitsOf(1, 1);
+  limits.reserve = 80;
+  FrameQueue queue(limits);
+  Stream waits(&queue, 3'600'000 * kMs), other(&queue), third(&queue);
+  other.Push();
+  EXPECT_EQ(waits.Push(WhenFull::kReject), FrameQueue::Admission::kQueued);
+  EXPECT_EQ(queue.size(), 2);
+  PoppingLane lane(&queue, 2);
+  UntilIdle(queue, 1);  // it has seen that the frame waits
+  EXPECT_EQ(queue.size(), 1);
+  EXPECT_EQ(other.Push(WhenFull::kReject), FrameQueue::Admission::kQueued);
+  lane.Join();
+  EXPECT_EQ(third.Push(WhenFull::kReject), FrameQueue::Admission::kQueued);
+  EXPECT_EQ(third.Push(WhenFull::kReject), FrameQueue::Admission::kRejected);
+  EXPECT_EQ(queue.size(), 2);
+  FrameList left = queue.Remove(&waits.flow);
+  EXPECT_EQ(left.PopFront(), waits.jobs[0].get());
+  EXPECT_EQ(third.Push(WhenFull::kReject), FrameQueue::Admission::kRejected);
+  EXPECT_EQ(queue.size(), 1);
+  EXPECT_EQ(other.Push(WhenFull::kReject), FrameQueue::Admission::kQueued);  // the reserve's
+  queue.Remove(&other.flow);
+  queue.Remove(&third.flow);
 }
 
 // The lane that knows how long to wait gets something else to do.

@@ -45,15 +45,7 @@ absl::Status CheckArrays(const Arrays& arrays, const std::vector<int64_t>& times
   return CheckValues(arrays, arrays.values, values, kLargestValue);
 }
 
-}  // namespace
-
-ImuInbox::ImuInbox() {
-  gyroscope_.waiting.reserve(kCapacity);
-  accelerometer_.waiting.reserve(kCapacity);
-}
-
-absl::Status ImuInbox::Receive(absl::string_view field, const WireImuReadings& sizes, decode::Pieces message) {
-  received_.Clear();
+absl::Status CheckReadings(absl::string_view field, const WireImuReadings& sizes, const ImuValues& readings) {
   const Arrays gyroscope = {field, "gyroscope_time_ns", "angular_velocity"};
   const Arrays accelerometer = {field, "accelerometer_time_ns", "acceleration"};
   GLINT_RETURN_IF_ERROR(CheckSizes(gyroscope, sizes.gyroscope_times, sizes.angular_velocities));
@@ -62,9 +54,19 @@ absl::Status ImuInbox::Receive(absl::string_view field, const WireImuReadings& s
     const size_t times = has_times ? sizes.accelerometer_times : sizes.gyroscope_times;
     GLINT_RETURN_IF_ERROR(CheckSizes(accelerometer, times, sizes.accelerations));
   }
-  UnpackImu(message, &received_);
-  absl::Status status = CheckArrays(gyroscope, received_.gyroscope_time_ns, received_.angular_velocity);
-  status.Update(CheckArrays(accelerometer, received_.accelerometer_time_ns, received_.acceleration));
+  GLINT_RETURN_IF_ERROR(CheckArrays(gyroscope, readings.gyroscope_time_ns, readings.angular_velocity));
+  return CheckArrays(accelerometer, readings.accelerometer_time_ns, readings.acceleration);
+}
+
+}  // namespace
+
+ImuInbox::ImuInbox() {
+  gyroscope_.waiting.reserve(kCapacity);
+  accelerometer_.waiting.reserve(kCapacity);
+}
+
+absl::Status ImuInbox::Receive(absl::string_view field, const WireImuReadings& sizes) {
+  absl::Status status = CheckReadings(field, sizes, received_);
   if (!status.ok()) received_.Clear();
   return status;
 }

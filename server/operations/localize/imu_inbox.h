@@ -16,8 +16,8 @@
 
 namespace glint {
 
-// Messages have turns, which ascend. Receive(), times() and Keep() are called by one thread at a time, Take() by one
-// thread at a time, and both may be called at the same time; the others at any time.
+// Messages have turns, which ascend. values(), Receive(), times() and Keep() are called by one thread at a time, Take()
+// by one thread at a time, and both may be called at the same time; the others at any time.
 class ImuInbox {
  public:
   // Readings of each sensor that wait at most; beyond that the oldest make room.
@@ -25,9 +25,12 @@ class ImuInbox {
 
   ImuInbox();
 
+  // Where the parser is to put the readings of a message, before Receive().
+  ImuValues* values() { return &received_; }
   // Checks the readings of a message that the parser has accepted. INVALID_ARGUMENT names the field as a part of
-  // `field`: too many readings, other than three values for each time, a value or a time that no sensor has.
-  absl::Status Receive(absl::string_view field, const WireImuReadings& sizes, decode::Pieces message);
+  // `field`: too many readings, other than three values for each time, a value or a time that no sensor has. They are
+  // not kept then.
+  absl::Status Receive(absl::string_view field, const WireImuReadings& sizes);
   // Of the gyroscope's readings that were last received.
   const std::vector<int64_t>& times() const { return received_.gyroscope_time_ns; }
   // Those last received wait for their turn.

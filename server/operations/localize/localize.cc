@@ -79,7 +79,8 @@ class LocalizeState final : public StreamState {
 
   const WireEnvelope* Read(decode::Pieces message, FrameJob* job) override {
     WireLocalizeStreamRequest& request = PayloadOf(job)->request;
-    return ParseLocalizeStreamRequest(message, &request) ? &request : nullptr;
+    ImuValues* const readings = imu_.has_value() ? imu_->values() : nullptr;
+    return ParseLocalizeStreamRequest(message, &request, readings) ? &request : nullptr;
   }
 
   absl::Status Parse(const Message& message, FrameJob* job) override {
@@ -88,7 +89,7 @@ class LocalizeState final : public StreamState {
     task.turn = ++turn_;
     if (job->is_edit && request.has_imu) {
       task.kind = LocalizeTask::Kind::kImu;
-      GLINT_RETURN_IF_ERROR(ReceiveImu("readings", request, message.pieces));
+      GLINT_RETURN_IF_ERROR(ReceiveImu("readings", request));
       AskForPoses(request.wants_poses, &task, job);
       return absl::OkStatus();
     }
@@ -98,7 +99,7 @@ class LocalizeState final : public StreamState {
     }
     absl::Status status;
     if (request.has_imu) {
-      status = ReceiveImu("imu", request, message.pieces);
+      status = ReceiveImu("imu", request);
       if (status.ok()) KeepImu(task.turn);
     }
     task.had_readings = imu_.has_value() && imu_->newest_ns() >= SensorTime(request.time_ns);
@@ -179,8 +180,8 @@ class LocalizeState final : public StreamState {
   static LocalizePayload* PayloadOf(const FrameJob* job) { return static_cast<LocalizePayload*>(job->payload); }
 
   // INVALID_ARGUMENT: errors of ImuInbox, and readings of a stream without an inertial sensor.
-  absl::Status ReceiveImu(absl::string_view field, const WireLocalizeStreamRequest& request, decode::Pieces message) {
-    if (imu_.has_value()) return imu_->Receive(field, request.imu, message);
+  absl::Status ReceiveImu(absl::string_view field, const WireLocalizeStreamRequest& request) {
+    if (imu_.has_value()) return imu_->Receive(field, request.imu);
     return ContradictionError("imu", "is given, but the stream's options say nothing of an inertial sensor");
   }
 

@@ -8,8 +8,6 @@ namespace {
 // The members of a LocalizeStreamRequest's oneof.
 constexpr uint32_t kOptions = BytesTag(1), kPair = BytesTag(2), kRelocalize = BytesTag(3), kGetMap = BytesTag(4),
                    kAddImu = BytesTag(7);
-// Readings in a LocalizePair, and in an AddImu.
-constexpr uint32_t kImuOfPair = BytesTag(9), kImuOfEdit = BytesTag(2);
 
 bool IsMember(uint32_t tag) {
   return tag >= kOptions && tag <= kAddImu && (tag & 7) == static_cast<uint32_t>(WireType::kBytes);
@@ -52,16 +50,16 @@ void ReadImu(WireReader* in, WireImuReadings* sizes, ImuValues* values) {
   });
 }
 
-void ReadLocalizePair(WireReader* in, WireLocalizeStreamRequest* request) {
+void ReadLocalizePair(WireReader* in, WireLocalizeStreamRequest* request, ImuValues* values) {
   in->Message([&](uint32_t tag) {
     if (tag == VarintTag(5)) {
       request->time_ns = static_cast<int64_t>(in->Varint());
     } else if (tag == BytesTag(6)) {
       request->has_depth = true;
       ReadImage(in, &request->depth);
-    } else if (tag == kImuOfPair) {
+    } else if (tag == BytesTag(9)) {
       request->has_imu = true;
-      ReadImu(in, &request->imu, nullptr);
+      ReadImu(in, &request->imu, values);
     } else if (!ReadImagePair(in, tag, request, &request->pair)) {
       in->Unknown(tag);
     }
@@ -104,13 +102,13 @@ void CheckLocalizeOptions(WireReader* in) {
   });
 }
 
-void ReadAddImu(WireReader* in, WireLocalizeStreamRequest* request) {
+void ReadAddImu(WireReader* in, WireLocalizeStreamRequest* request, ImuValues* values) {
   request->has_imu = true;
   in->Message([&](uint32_t tag) {
     if (tag == VarintTag(1)) {
       request->frame_id = in->Varint();
-    } else if (tag == kImuOfEdit) {
-      ReadImu(in, &request->imu, nullptr);
+    } else if (tag == BytesTag(2)) {
+      ReadImu(in, &request->imu, values);
     } else if (tag == VarintTag(3)) {
       request->wants_poses = in->Varint() != 0;
     } else {
@@ -142,8 +140,12 @@ void ImuValues::Clear() {
   acceleration.clear();
 }
 
-bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamRequest* request) {
-  *request = WireLocalizeStreamRequest();
+bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamRequest* request, ImuValues* values) {
+  const auto clear = [=] {
+    *request = WireLocalizeStreamRequest();
+    if (values != nullptr) values->Clear();
+  };
+  clear();
   WireReader in(message);
   uint32_t member = 0;
   while (const uint32_t tag = in.NextField()) {
@@ -151,7 +153,7 @@ bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamReques
       in.Unknown(tag);
       continue;
     }
-    if (member != tag) *request = WireLocalizeStreamRequest();
+    if (member != tag) clear();
     member = tag;
     switch (tag) {
       case kOptions:
@@ -162,11 +164,11 @@ bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamReques
       case kRelocalize:
         request->content = WireContent::kFrame;
         request->relocalize = tag == kRelocalize;
-        ReadLocalizePair(&in, request);
+        ReadLocalizePair(&in, request, values);
         break;
       case kAddImu:
         request->content = WireContent::kEdit;
-        ReadAddImu(&in, request);
+        ReadAddImu(&in, request, values);
         break;
       default:
         request->content = WireContent::kEdit;
@@ -174,25 +176,6 @@ bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamReques
     }
   }
   return in.ok();
-}
-
-void UnpackImu(decode::Pieces message, ImuValues* values) {
-  WireReader in(message);
-  WireImuReadings sizes;
-  uint32_t member = 0;
-  values->Clear();
-  while (const uint32_t tag = in.NextField()) {
-    if (IsMember(tag) && member != tag) {
-      values->Clear();
-      member = tag;
-    }
-    if (tag != kPair && tag != kRelocalize && tag != kAddImu) {
-      in.Unknown(tag);
-      continue;
-    }
-    const uint32_t readings = tag == kAddImu ? kImuOfEdit : kImuOfPair;
-    in.Message([&](uint32_t inner) { inner == readings ? ReadImu(&in, &sizes, values) : in.Unknown(inner); });
-  }
 }
 
 }  // namespace glint

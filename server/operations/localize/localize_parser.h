@@ -28,7 +28,7 @@ struct ImuValues {
 };
 
 // glint.v1.LocalizeStreamRequest; of a request about the map, whichever of the three it is, its frame_id only, as an
-// edit. So are readings of an inertial sensor, of which only the sizes are read.
+// edit. So are readings of an inertial sensor, whose values go elsewhere.
 struct WireLocalizeStreamRequest : WireEnvelope {
   WireImagePair pair;
   int64_t time_ns = 0;
@@ -40,12 +40,12 @@ struct WireLocalizeStreamRequest : WireEnvelope {
   bool wants_poses = false;  // the edit does
 };
 
-// False if `message` is not a serialized message of that type. `*request` is overwritten.
-bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamRequest* request);
-
-// The readings of a message that ParseLocalizeStreamRequest() accepted and that has up to kMaxImuReadings of each
-// sensor; `*values` never has more. It is overwritten.
-void UnpackImu(decode::Pieces message, ImuValues* values);
+// False if `message` is not a serialized message of that type. `*request` is overwritten, and `*values`, if not null,
+// by the readings: the first kMaxImuReadings of each sensor.
+bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamRequest* request, ImuValues* values);
+inline bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamRequest* request) {
+  return ParseLocalizeStreamRequest(message, request, nullptr);
+}
 
 }  // namespace glint
 
