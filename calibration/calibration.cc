@@ -237,7 +237,7 @@ absl::StatusOr<Calibration> ReadRecognised(std::vector<Recognised> files, bool s
                                                    file.source.path, " is ", file.format->title));
   }
   GLINT_ASSIGN_OR_RETURN(Calibration calibration, ReadSources(std::move(files), options));
-  const bool is_ordered = !options.cameras.empty() || (several && calibration.file_for_each);
+  const bool is_ordered = options.in_file_order || !options.cameras.empty() || (several && calibration.file_for_each);
   if (!is_ordered) PutLeftFirst(&calibration);
   return calibration;
 }

@@ -124,7 +124,7 @@ struct ServerInfo {
   std::string memory_source;
   int64_t max_threads = 0;  // threads and processes together
   std::string threads_source;
-  bool has_calibration_directory = false;  // it knows rigs by name
+  bool has_calibration_directory = false;  // it knows cameras by name
 };
 
 // grpc.health.v1's answer. A server that does not know the service answers NOT_FOUND instead.

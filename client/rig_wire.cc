@@ -103,7 +103,8 @@ void ToWire(const StereoRig& rig, v1::StereoRig* wire) {
 }
 
 void ToWire(const RgbdCamera& camera, v1::RgbdCamera* wire) {
-  ToWire(camera.camera, wire->mutable_camera());
+  wire->set_name(camera.name);
+  if (camera.name.empty() || camera.camera.fx != 0) ToWire(camera.camera, wire->mutable_camera());
   if (camera.depth_camera.has_value()) {
     ToWire(*camera.depth_camera, wire->mutable_depth_camera());
     ToWire(camera.camera_from_depth, wire->mutable_camera_from_depth());

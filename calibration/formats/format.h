@@ -38,8 +38,9 @@ struct Calibration {
 
 // What a file does not say itself.
 struct ReadOptions {
-  Shape image;          // chooses the section of files with several sizes; 0 x 0: unknown
-  std::string cameras;  // names of cameras or projections, "P2,P3"; empty: the format's first two
+  Shape image;                 // chooses the section of files with several sizes; 0 x 0: unknown
+  std::string cameras;         // names of cameras or projections, "P2,P3"; empty: the format's first two
+  bool in_file_order = false;  // cameras are of no stereo pair, whose left one would come first
 };
 
 // A file as it was read.

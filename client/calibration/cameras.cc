@@ -77,9 +77,9 @@ std::optional<InertialSensor> ImuOf(const Rig& rig, bool rectified) {
   return imu;
 }
 
-absl::Status AddWarnings(const Calibration& calibration, const Shape& image, std::vector<std::string>* notes) {
-  GLINT_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, calibration::WarningsOf(calibration, image));
-  for (const std::string& warning : warnings) notes->push_back("warning: " + warning);
+absl::Status AddWarnings(const absl::StatusOr<std::vector<std::string>>& warnings, std::vector<std::string>* notes) {
+  GLINT_RETURN_IF_ERROR(warnings.status());
+  for (const std::string& warning : *warnings) notes->push_back("warning: " + warning);
   return absl::OkStatus();
 }
 
@@ -99,7 +99,7 @@ absl::StatusOr<PairCameras> PairCamerasOf(Calibration calibration, const Calibra
     return absl::InvalidArgumentError(absl::StrCat(use.files, ": has ", rig.cameras.size(), " of 2 cameras"));
   }
   rig.cameras.resize(2);
-  GLINT_RETURN_IF_ERROR(AddWarnings(calibration, use.image, &cameras.notes));
+  GLINT_RETURN_IF_ERROR(AddWarnings(calibration::WarningsOf(calibration, use.image), &cameras.notes));
   const bool has_projections = std::all_of(rig.cameras.begin(), rig.cameras.end(),
                                            [](const RigCamera& camera) { return camera.projection.has_value(); });
   const bool rectified = use.rectified.value_or(calibration.rectified);
@@ -123,23 +123,14 @@ absl::StatusOr<PairCameras> PairCamerasOf(Calibration calibration, const Calibra
 
 absl::StatusOr<PairCameras> DepthCamerasOf(Calibration calibration, const CalibrationUse& use, bool has_depth_camera) {
   std::vector<RigCamera>& found = calibration.rig.cameras;
-  if (const size_t wanted = has_depth_camera ? 2 : 1; found.size() < wanted) {
+  const size_t wanted = has_depth_camera ? 2 : 1;
+  if (found.size() < wanted) {
     return absl::InvalidArgumentError(absl::StrCat(use.files, ": has ", found.size(), " of ", wanted, " cameras"));
   }
-  RgbdCamera raw;
+  found.resize(wanted);
   PairCameras cameras;
-  if (has_depth_camera) {
-    raw.depth_camera = found[1].camera;
-    raw.camera_from_depth = found[0].rig_from_camera.Inverse() * found[1].rig_from_camera;
-    Calibration of_depths = calibration;
-    of_depths.warnings.clear();
-    of_depths.rig.cameras.erase(of_depths.rig.cameras.begin());
-    GLINT_RETURN_IF_ERROR(AddWarnings(of_depths, {}, &cameras.notes));
-  }
-  found.resize(1);
-  GLINT_RETURN_IF_ERROR(AddWarnings(calibration, use.image, &cameras.notes));
-  raw.camera = found[0].camera;
-  if (raw.camera.image.width == 0) raw.camera.image = use.image;
+  GLINT_RETURN_IF_ERROR(AddWarnings(calibration::RgbdWarningsOf(calibration, use.image), &cameras.notes));
+  const RgbdCamera raw = calibration::RgbdCameraOf(calibration.rig, use.image);
   cameras.imu = ImuOf(calibration.rig, /*rectified=*/false);
   cameras.depth_unit = calibration.depth_unit;
   cameras.nominal_baseline = calibration.depth_baseline;

@@ -3,6 +3,7 @@
 #define GLINT_FEATURES_CAMERA_RGBD_CAMERA_H_
 
 #include <optional>
+#include <string>
 
 #include "features/camera/camera.h"
 #include "features/camera/rectification.h"
@@ -17,6 +18,7 @@ struct RgbdCamera {
   RigidTransform camera_from_depth;    // with depth_camera
   double baseline = 0.08;              // metres; nominal
   RectifyOptions rectify;              // what the images without the lens are to be like
+  std::string name = {};  // of a calibration that the server has, in place of cameras and pose; empty: none
 };
 
 }  // namespace glint

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any, Optional, Sequence, Tuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from glint.v1 import calibration_pb2 as pb
 _LENSES = {field.name.replace("_", "-"): field for field in pb.Camera.DESCRIPTOR.oneofs_by_name["lens"].fields}
 # OpenCV's models by the number of coefficients; what 4 and 12 lack is 0.
 _OPENCV = {4: "radial-tangential", 5: "radial-tangential", 8: "rational", 12: "thin-prism", 14: "thin-prism"}
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
+_NAMED = ("camera", "depth_camera", "R", "T")  # what a glint.RgbdCamera of the server's has by its name
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,7 +43,11 @@ class Camera:
 @dataclasses.dataclass(frozen=True, eq=False)
 class RgbdCamera:
     """A camera with a sensor of depth, as they are: images and depths are raw, and the server makes images without the
-    lens and of one focal length, and depths of their pixels.
+    lens and of one focal length, and depths of their pixels. By value, or a calibration that the server has
+    (--calibration-directory), by its name:
+
+        camera = glint.RgbdCamera(color, depth_camera=infrared, R=R, T=T)
+        camera = glint.RgbdCamera(name="d435")
 
     camera        glint.Camera of the images
     baseline      metres, nominal, as that of glint.StereoCamera with glint.DepthCamera
@@ -49,9 +56,12 @@ class RgbdCamera:
     rectified_size, focal_length, max_field
                   of the images that the server makes: (width, height), pixels, and degrees that they may be wide; None:
                   the server chooses (RectifyOptions of proto/glint/v1/calibration.proto)
+    name          in place of camera, depth_camera, R and T: 1..64 letters, digits, "_", "-" and ".", which is not the
+                  first; of a calibration of one camera, whose pixels depths are of, or of that of the images and then
+                  that of the depths
     """
 
-    camera: Camera
+    camera: Optional[Camera] = None
     baseline: float = 0.08
     depth_camera: Optional[Camera] = None
     R: Optional[np.ndarray] = None
@@ -59,6 +69,7 @@ class RgbdCamera:
     rectified_size: Optional[Tuple[int, int]] = None
     focal_length: Optional[float] = None
     max_field: Optional[float] = None
+    name: Optional[str] = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,17 +111,26 @@ def optional_camera(given: Optional[Camera], name: str) -> Optional[pb.Camera]:
 
 def rgbd_message(given: RgbdCamera, name: str) -> pb.RgbdCamera:
     """Errors name the fields NAME.baseline, NAME.camera.K and so on."""
-    message = pb.RgbdCamera(camera=camera_message(given.camera, f"{name}.camera"))
-    fill({"baseline": given.baseline}, message, prefix=f"{name}.")
-    if given.depth_camera is not None:
-        message.depth_camera.CopyFrom(camera_message(given.depth_camera, f"{name}.depth_camera"))
-        set_transform(given.R, given.T, message.camera_from_depth, name)
+    message = pb.RgbdCamera()
+    if given.name is None:
+        _set_cameras(given, message, name)
     else:
-        for field, value in (("R", given.R), ("T", given.T)):
-            if value is not None:
-                raise invalid(f"{name}.{field}", value, f"is camera from depth camera, but {name}.depth_camera is None")
+        set_name(given, _NAMED, message, name)
+    fill({"baseline": given.baseline}, message, prefix=f"{name}.")
     set_rectify(given.rectified_size, given.focal_length, given.max_field, message.rectify, name)
     return message
+
+
+def set_name(given: Any, replaced: Sequence[str], message: Any, name: str) -> None:
+    """NAME.name, in whose place the fields `replaced` are."""
+    if not isinstance(given.name, str) or not _NAME.fullmatch(given.name):
+        why = 'is not 1..64 letters, digits, "_", "-" and ".", which is not the first'
+        raise invalid(f"{name}.name", given.name, why)
+    for field in replaced:
+        if getattr(given, field) is not None:
+            why = f"is given beside {name}.name, in whose place it is"
+            raise invalid(f"{name}.{field}", getattr(given, field), why)
+    message.name = given.name
 
 
 def set_transform(rotation: Any, translation: Any, transform: pb.RigidTransform, name: str) -> None:
@@ -125,6 +145,17 @@ def set_rectify(size: Any, focal_length: Any, max_field: Any, options: pb.Rectif
     if size is not None:
         _set_size(size, f"{name}.rectified_size", options)
     fill({"focal_length": focal_length, "max_field": max_field}, options, prefix=f"{name}.")
+
+
+def _set_cameras(given: RgbdCamera, message: pb.RgbdCamera, name: str) -> None:
+    message.camera.CopyFrom(camera_message(given.camera, f"{name}.camera"))  # type: ignore[arg-type]
+    if given.depth_camera is not None:
+        message.depth_camera.CopyFrom(camera_message(given.depth_camera, f"{name}.depth_camera"))
+        set_transform(given.R, given.T, message.camera_from_depth, name)
+        return
+    for field, value in (("R", given.R), ("T", given.T)):
+        if value is not None:
+            raise invalid(f"{name}.{field}", value, f"is camera from depth camera, but {name}.depth_camera is None")
 
 
 def _set_size(size: Any, name: str, message: Any) -> None:

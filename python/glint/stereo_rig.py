@@ -2,18 +2,16 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import Optional, Sequence, Tuple
 
 import numpy as np
 
-from glint.camera import Camera, camera_message, set_rectify, set_transform
+from glint.camera import Camera, camera_message, set_name, set_rectify, set_transform
 from glint.errors import invalid
 from glint.options import numbers
 from glint.v1 import calibration_pb2 as pb
 
 _CAMERAS = ("size", "K1", "D1", "K2", "D2", "R", "T", "model")  # what a rig of the server's has by its name
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -61,13 +59,7 @@ def rig_message(given: StereoRig) -> pb.StereoRig:
         rig.right.CopyFrom(_camera(given, given.K2, given.D2, "2"))
         set_transform(numbers(given.R, "rig.R", 9), given.T, rig.right_from_left, "rig")
     else:
-        if not isinstance(given.name, str) or not _NAME.fullmatch(given.name):
-            why = 'is not 1..64 letters, digits, "_", "-" and ".", which is not the first'
-            raise invalid("rig.name", given.name, why)
-        for field in _CAMERAS:
-            if getattr(given, field) is not None:
-                raise invalid(f"rig.{field}", getattr(given, field), "is given beside rig.name, in whose place it is")
-        rig.name = given.name
+        set_name(given, _CAMERAS, rig, "rig")
     set_rectify(given.rectified_size, given.focal_length, given.max_field, rig.rectify, "rig")
     return rig
 

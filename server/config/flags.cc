@@ -251,7 +251,8 @@ const Flag kFlags[] = {
      [](const ServerOptions& o) { return o.map_directory; }},
     GLINT_INT_FLAG("max-maps", max_maps, "maps in there at most"),
     {"calibration-directory", "DIRECTORY",
-     "files of rigs whose names streams of raw pairs may give in place of the rig (docs/server.md); empty: none",
+     "files of rigs, and of cameras with depth, whose names streams of raw images may give in their place "
+     "(docs/server.md); empty: none",
      [](absl::string_view, absl::string_view value, bool, ServerOptions* o) {
        o->calibration_directory = std::string(value);
        return absl::OkStatus();

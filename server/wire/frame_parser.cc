@@ -206,6 +206,9 @@ void CheckRgbdCamera(WireReader* in) {
         return CheckTransform(in);
       case BytesTag(5):
         return CheckPlain(in);  // rectify
+      case BytesTag(6):
+        in->String();
+        return;
       default:
         in->Unknown(tag);
     }

@@ -92,6 +92,22 @@ TEST(PairOrder, OtherFormatsToo) {
   EXPECT_THAT(ErrorsOf(Read(realsense)), Contains(HasSubstr("infrared2 is 0.05 m to the left of infrared1")));
 }
 
+// Images' and depths' are no pair.
+TEST(PairOrder, CamerasOfNoPairStayInTheFilesOrder) {
+  calibration::ReadOptions options;
+  options.in_file_order = true;
+  const auto read = Read(Cameras("1", "2", -0.11), options);
+  EXPECT_EQ(read.rig.cameras[0].name, "camera1");
+  EXPECT_THAT(read.reordered, IsEmpty());
+  EXPECT_FALSE(calibration::WarningsOf(read, {}).ok());
+  EXPECT_THAT(*calibration::RgbdWarningsOf(read, {}), IsEmpty());
+  const RgbdCamera rgbd = calibration::RgbdCameraOf(read.rig, {});
+  EXPECT_EQ(rgbd.camera.fx, 458);
+  ASSERT_TRUE(rgbd.depth_camera.has_value());
+  EXPECT_EQ(rgbd.depth_camera->fx, 457);
+  EXPECT_NEAR(rgbd.camera_from_depth.translation.x(), -0.11, 1e-12);
+}
+
 // Files of one rig say no order.
 TEST(PairOrder, FilesOfARig) {
   const std::string all = Cameras("1", "2", -0.11);

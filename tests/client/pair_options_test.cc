@@ -241,8 +241,70 @@ TEST_F(PairOptions, CalibrationsOfTheServerAreNamed) {
     EXPECT_EQ(both.status, kUsage);
     EXPECT_THAT(both.said, HasSubstr("option '--calibration-name': not with --calibration"));
   }
-  EXPECT_THAT(Run(RunLocalize, {"--calibration-name", "front", "--depth", left, right}).said,
-              HasSubstr("option '--calibration-name': not with --depth"));
+}
+
+// A camera and, 2 cm to its left, one of depths see a wall, along which they move by 10 cm a frame.
+TEST_F(PairOptions, CamerasWithDepthOfTheServerAreNamed) {
+  const Camera camera = {CameraModel::kRadialTangential, kShape, 258.5, 258.25, 159.5, 119.5, {-0.05, 0.01}};
+  const auto eye = [](int number, const char* pose, const char* lens, const char* intrinsics) {
+    return absl::StrCat("cam", number, ":\n", pose, "  camera_model: pinhole\n", lens, "  intrinsics: ", intrinsics,
+                        "\n  resolution: [320, 240]\n");
+  };
+  const std::string file =
+      Write("calibrations/d435.yaml",
+            eye(0, "", "  distortion_model: radtan\n  distortion_coeffs: [-0.05, 0.01, 0, 0]\n",
+                "[258.5, 258.25, 159.5, 119.5]") +
+                eye(1, "  T_cn_cnm1:\n  - [1, 0, 0, 0.02]\n  - [0, 1, 0, 0]\n  - [0, 0, 1, 0]\n  - [0, 0, 0, 1]\n",
+                    "  distortion_model: none\n  distortion_coeffs: []\n", "[220, 220, 160, 120]"));
+  std::filesystem::create_directories(Path("color"));
+  std::filesystem::create_directories(Path("samples"));
+  const cv::Mat depth(kShape.height, kShape.width, CV_16U, cv::Scalar(glint::testing::kWallMetres * 1000));
+  for (int i = 0; i < 4; ++i) {
+    RigidTransform world_from_camera;
+    world_from_camera.translation.x() = 0.1 * i;
+    WriteImage(absl::StrCat("color/", i, ".png"), glint::testing::Seen(camera, world_from_camera));
+    ASSERT_TRUE(cv::imwrite(Path(absl::StrCat("samples/", i, ".png")), depth));
+  }
+  const auto run = [this](std::vector<std::string> options) {
+    options.insert(options.end(), {"--depth", Path("color/"), Path("samples/")});
+    return Run(RunLocalize, options);
+  };
+  const Outcome named = run({"--calibration-name", "d435"});
+  ASSERT_EQ(named.status, kOk) << named.said;
+  const Outcome given = run({"--calibration", file, "--cameras", "cam0", "--depth-camera", "cam1"});
+  ASSERT_EQ(given.status, kOk) << given.said;
+  ASSERT_THAT(named.rows, SizeIs(4));
+  ASSERT_THAT(given.rows, SizeIs(4));
+  for (size_t i = 0; i < 4; ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_NEAR(std::stod(named.rows[i][3]), 0.1 * static_cast<double>(i), 0.01);
+    for (size_t column = 1; column < 18; ++column) EXPECT_EQ(named.rows[i][column], given.rows[i][column]) << column;
+  }
+  // Unit and baseline are the command's.
+  const Outcome half = run({"--calibration-name", "d435", "--depth-unit", "0.0005", "--baseline", "0.05"});
+  ASSERT_THAT(half.rows, SizeIs(4)) << half.said;
+  EXPECT_NEAR(std::stod(half.rows[3][3]), 0.15, 0.01);
+  for (const auto& [options, error] :
+       {std::pair(std::vector<std::string>{"--calibration-name", "d455"}, "raw_camera.name: there is no calibration"),
+        std::pair(std::vector<std::string>{"--calibration-name", "d435", "--cameras", "cam0"},
+                  "option '--calibration-name': not with --cameras"),
+        std::pair(std::vector<std::string>{"--calibration-name", "d435", "--depth-camera", "cam1"},
+                  "option '--depth-camera': not with --calibration-name")}) {
+    const Outcome refused = run(options);
+    EXPECT_NE(refused.status, kOk);
+    EXPECT_THAT(refused.said, HasSubstr(error));
+  }
+}
+
+// A name beside cameras is the server's to refuse.
+TEST_F(PairOptions, ANameIsSentWithTheCamerasBesideIt) {
+  client::LocalizeStreamOptions options;
+  options.depth = client::DepthCamera{0.001, 0, 0};
+  options.raw_camera.emplace().name = "d435";
+  options.raw_camera->camera = {CameraModel::kPinhole, kShape, 300, 300, 160, 120, {}};
+  const auto stream = client_.OpenLocalizeStream(options, [](const client::LocalizeAnswer&) {});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  EXPECT_THAT(std::string((*stream)->Finish().message()), HasSubstr("raw_camera.name: is in place of camera"));
 }
 
 }  // namespace

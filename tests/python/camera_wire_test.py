@@ -192,9 +192,29 @@ class RgbdTest(RefusedTest):
         transform = calibration_pb2.RigidTransform(x=0.025)
         self.assertEqual(localize_options(unturned, depth=SENSOR).raw_camera.camera_from_depth, transform)
 
+    def test_by_name(self):
+        for name in ("d435", "a" * 64, "-_.9"):
+            options = localize_options(glint.RgbdCamera(name=name), depth=SENSOR)
+            self.assertEqual(options.raw_camera, calibration_pb2.RgbdCamera(name=name, baseline=0.08))
+            self.assertFalse(options.HasField("camera"))
+        given = glint.RgbdCamera(None, 0.05, rectified_size=(320, 240), focal_length=200.5, max_field=100, name="d435")
+        message = calibration_pb2.RgbdCamera(name="d435", baseline=0.05)
+        rectify = calibration_pb2.RectifyOptions(width=320, height=240, focal_length=200.5, max_field=100)
+        message.rectify.CopyFrom(rectify)
+        self.assertEqual(localize_options(given, depth=SENSOR).raw_camera, message)
+
     def test_what_is_no_camera_with_depth(self):
         one = camera()
+        for bad in ("", ".rig", "a" * 65, "a/b", "rig 1", "rig\n", "\u00e4", 5):
+            allowed = '1..64 letters, digits, "_", "-" and ".", which is not the first'
+            given = glint.RgbdCamera(name=bad)
+            self.refused("camera.name", lambda given=given: calls.localize_stream([], given, depth=SENSOR), allowed)
+        for field, value in (("camera", one), ("depth_camera", one), ("R", np.eye(3)), ("T", [0, 0, 0])):
+            given = glint.RgbdCamera(name="d435", **{field: value})
+            why = "is given beside camera.name"
+            self.refused(f"camera.{field}", lambda given=given: calls.localize_stream([], given, depth=SENSOR), why)
         for field, bad in (
+            ("camera.camera", glint.RgbdCamera()),
             ("camera.camera", glint.RgbdCamera(K)),
             ("camera.camera.D", glint.RgbdCamera(camera([1, 2, 3]))),
             ("camera.baseline", glint.RgbdCamera(one, "wide")),

@@ -24,9 +24,9 @@ OPTIONS = {"max_features": 300}
 
 
 def setUpModule():
-    global server, client, maps
-    maps = tempfile.TemporaryDirectory()
-    server = Server(f"--map-directory={maps.name}")
+    global server, client, maps, calibrations
+    maps, calibrations = tempfile.TemporaryDirectory(), tempfile.TemporaryDirectory()
+    server = Server(f"--map-directory={maps.name}", f"--calibration-directory={calibrations.name}")
     client = glint.Client(server.address)
     try:
         list(client.localize_stream([], CAMERA, timeout=20))
@@ -39,6 +39,7 @@ def tearDownModule():
     client.close()
     server.stop()
     maps.cleanup()
+    calibrations.cleanup()
 
 
 def pairs(count=8):
@@ -229,6 +230,41 @@ class LocalizeTest(unittest.TestCase):
         with self.assertRaises(glint.InvalidArgument) as caught:
             list(client.localize_stream([], glint.RgbdCamera(raw, baseline=-1), depth=sensor))
         self.assertEqual(caught.exception.field, "raw_camera.baseline")
+
+    def test_raw_depth_by_name(self):
+        """The same cameras, of a file as Kalibr writes it."""
+        eye = "  camera_model: pinhole\n  distortion_coeffs: []\n  distortion_model: none\n"
+        chain = f"""cam0:
+{eye}  intrinsics: [{FOCAL}, {2 * FOCAL}, 159.5, 199.5]
+  resolution: [{WIDTH}, {2 * HEIGHT}]
+cam1:
+  T_cn_cnm1:
+  - [1.0, 0.0, 0.0, -0.02]
+  - [0.0, 1.0, 0.0, 0.0]
+  - [0.0, 0.0, 1.0, 0.0]
+  - [0.0, 0.0, 0.0, 1.0]
+{eye}  intrinsics: [{FOCAL}, {FOCAL}, 159.5, 99.5]
+  resolution: [{WIDTH}, {HEIGHT}]
+"""
+        (pathlib.Path(calibrations.name) / "d435.yaml").write_text(chain, encoding="utf-8")
+        raw = glint.Camera((WIDTH, 2 * HEIGHT), [[FOCAL, 0, 159.5], [0, 2 * FOCAL, 199.5], [0, 0, 1]])
+        other = glint.Camera((WIDTH, HEIGHT), [[FOCAL, 0, 159.5], [0, FOCAL, 99.5], [0, 0, 1]])
+        sensor, depth = glint.DepthCamera(unit=0.0002), np.full((HEIGHT, WIDTH), 20000, np.uint16)
+        items = [
+            glint.LocalizePair(np.repeat(left, 2, axis=0), time_ns=10**8 * (i + 1), depth=depth)
+            for i, (left, _) in enumerate(pairs())
+        ]
+        of_file, given = (
+            [result.location for result in client.localize_stream(items, camera, depth=sensor, **OPTIONS)]
+            for camera in (glint.RgbdCamera(name="d435"), glint.RgbdCamera(raw, depth_camera=other, T=[0.02, 0, 0]))
+        )
+        self.assertEqual(of_file[-1].status, glint.LocationStatus.TRACKING)
+        for found, want in zip(of_file, given):
+            self.assertEqual((found.status, found.inliers), (want.status, want.inliers))
+            np.testing.assert_array_equal(found.position, want.position)
+        with self.assertRaises(glint.NotFound) as caught:
+            list(client.localize_stream([], glint.RgbdCamera(name="d455"), depth=sensor))
+        self.assertEqual(caught.exception.field, "raw_camera.name")
 
     def test_masks_and_region(self):
         """Where nothing may be found, nothing is; a pair's own mask is in place of the stream's."""

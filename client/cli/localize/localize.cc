@@ -58,6 +58,7 @@ std::string Help(const Flags& flags) {
          "      --depth-camera depth color/ depth/\n"
          "  glint localize --bag drive.mcap --left /cam0/image_raw --right /cam1/image_raw\n"
          "  glint localize --calibration-name front --mask bonnet.png left/ right/\n"
+         "  glint localize --calibration-name d435 --depth color/ depth/\n"
          "  glint localize --calibration stereo.yml --rate 30 --map office both.mp4\n";
 }
 

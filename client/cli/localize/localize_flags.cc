@@ -48,7 +48,8 @@ void LocalizeFlags::AddTo(Flags* flags) {
       "depth",
       "An RGB-D camera, and RIGHT is its depth: grey PNG files of 16 bits, whose pixels are those of LEFT unless "
       "there is --depth-camera; 0 is no depth. If the calibration has a lens, or two focal lengths, both are "
-      "raw (--rectified: they are not).",
+      "raw (--rectified: they are not). A calibration of --calibration-name has one camera, or that of LEFT and then "
+      "that of the depths.",
       &depth);
   flags->String("depth-camera", "NAME",
                 "With --depth: the camera of the calibration that depths are of, whose pixels are not those of LEFT; "
@@ -113,9 +114,6 @@ absl::Status LocalizeFlags::Validate(bool needs_calibration) const {
   GLINT_RETURN_IF_ERROR(CheckMaxFrames(max_frames));
   if (rate_.has_value() && !(*rate_ >= 0.01f && *rate_ <= 10000)) {
     return absl::InvalidArgumentError(absl::StrCat("option '--rate': ", *rate_, " is not in 0.01..10000"));
-  }
-  if (depth && calibration.named()) {
-    return absl::InvalidArgumentError("option '--calibration-name': not with --depth");
   }
   if (!depth) {
     if (!depth_camera_.empty()) return absl::InvalidArgumentError("option '--depth-camera': needs --depth");

@@ -30,8 +30,8 @@ void CalibrationFlags::AddTo(Flags* flags, bool needed) {
                        : ""),
       &paths_);
   flags->String("calibration-name", "NAME",
-                "In place of --calibration, for raw pairs: a calibration that the server has (its "
-                "--calibration-directory).",
+                "In place of --calibration, for raw pairs or, with --depth, raw images and depths: a calibration that "
+                "the server has (its --calibration-directory).",
                 &name_);
   flags->String("cameras", "LEFT,RIGHT",
                 "Names of the cameras in it, or of KITTI's projections, such as P2,P3 (default: its first two).",
@@ -82,6 +82,12 @@ absl::StatusOr<PairCameras> CalibrationFlags::Read(const Shape& image) const {
 
 absl::StatusOr<PairCameras> CalibrationFlags::ReadWithDepth(const Shape& image, const std::string& depth_camera) const {
   const bool has_depth_camera = !depth_camera.empty();
+  if (named()) {
+    if (has_depth_camera) return absl::InvalidArgumentError("option '--depth-camera': not with --calibration-name");
+    PairCameras cameras;
+    cameras.raw_camera.emplace().name = name_;
+    return cameras;
+  }
   if (absl::StrContains(cameras_, ',')) {
     return absl::InvalidArgumentError(
         absl::StrCat("option '--cameras': '", cameras_, "' is not one camera, such as P2"));

@@ -37,8 +37,8 @@ class CalibrationFlags {
   // For images of `image` (0 x 0: unknown) of both cameras. INVALID_ARGUMENT and NOT_FOUND name the file;
   // INVALID_ARGUMENT also says what cannot be right in it.
   absl::StatusOr<PairCameras> Read(const Shape& image) const;
-  // Of a camera with depth, unless named(): with a lens or two focal lengths its images are raw. `depth_camera`: name
-  // of the camera in the file that depths are of; empty: they are registered. Errors are those of Read().
+  // Of a camera with depth: with a lens or two focal lengths, or by name, its images are raw. `depth_camera`: name of
+  // the camera in the file that depths are of; empty: they are registered. Errors are those of Read().
   absl::StatusOr<PairCameras> ReadWithDepth(const Shape& image, const std::string& depth_camera = "") const;
 
  private:
