@@ -14,10 +14,10 @@ install(EXPORT glint NAMESPACE glint:: FILE glint-targets.cmake DESTINATION ${CM
 install(FILES client/client.h client/health.h client/image.h client/matching.h client/resilient_stream.h client/result.h
         client/localization.h client/shared_memory.h client/stream.h client/tracking.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/client)
-install(FILES features/depth.h features/error.h features/gray_range.h features/limits.h features/match_limits.h
-        features/matcher.h
-        features/math.h features/operation_defaults.h features/options.h features/stereo.h features/track_limits.h
-        features/tracker.h features/types.h features/warning.h
+install(FILES features/depth.h features/error.h features/gray_range.h features/limits.h
+        features/location_report.h features/match_limits.h features/matcher.h features/math.h
+        features/operation_defaults.h features/options.h features/stereo.h features/track_limits.h features/tracker.h
+        features/types.h features/warning.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/features)
 install(FILES features/camera/camera.h features/camera/rectification.h features/camera/remap_table.h
         features/camera/rgbd_camera.h features/camera/rig.h features/camera/stereo_rig.h

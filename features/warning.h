@@ -28,6 +28,7 @@ enum class WarningKind : int {
   kImuSamples = 17,              // share of frames without usable readings of the inertial sensor, 1
   kImuContradicts = 18,          // ratio or difference, 1; angle, deg; offset, ms
   kMovingScene = 19,             // share of matched keypoints that move by themselves, 1
+  kOneCamera = 20,               // keypoints of the right image, which the pose is by, 1
 };
 
 struct Warning {

@@ -1,5 +1,5 @@
 // What localization answers, as the client and the server have it: the fields of glint/v1/localization.proto, which has
-// their meaning. The client's headers are installed, so this one needs only terms.h and features/warning.h.
+// their meaning. The client's headers are installed, so this one needs only terms.h and values of features/.
 #ifndef GLINT_PROTO_LOCATION_H_
 #define GLINT_PROTO_LOCATION_H_
 
@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "features/location_report.h"
 #include "features/warning.h"
 #include "proto/terms.h"
 
@@ -16,49 +17,11 @@ namespace glint {
 
 // With the numbers that they have on the wire.
 enum class RigRefinement { kOn = 1, kOff = 2, kFixed = 3 };
-enum class InertialStatus : unsigned char {
-  kInitializing = 1,  // gravity, velocity and biases are not known yet; poses are the images' alone
-  kReady = 2,
-  kLeftOut = 3  // it contradicts the images, or sends nothing, and a warning says how; poses are the images' alone
-};
-
-inline const char* NameOf(InertialStatus status) {
-  switch (status) {
-    case InertialStatus::kInitializing:
-      return "INITIALIZING";
-    case InertialStatus::kReady:
-      return "READY";
-    case InertialStatus::kLeftOut:
-      return "LEFT_OUT";
-  }
-  return "UNKNOWN";
-}
-
 // World from left camera: x to the right, y down, z ahead; the world is the left camera of the map's first keyframe;
 // with an inertial sensor see Inertial::level.
 struct CameraPose {
   std::array<double, 4> rotation = {0, 0, 0, 1};  // quaternion x, y, z, w of length 1, w >= 0
   std::array<double, 3> position = {};            // metres
-};
-
-// What one pair says of the calibration.
-struct CalibrationFigures {
-  int stereo_keypoints = 0;
-  double stereo_share = 0;                                                                    // 0..1
-  double median_vertical_disparity = 0, vertical_disparity_spread = 0, median_disparity = 0;  // pixels
-  double speed = 0;                                                                           // metres a second
-};
-
-// Readings of a stream so far, and those of them that were not used as they came.
-struct ImuReceived {
-  int64_t received = 0;
-  int64_t late = 0;       // older than what has been used and dropped
-  int64_t duplicate = 0;  // of a time that had a reading
-  int64_t unsorted = 0;   // older than one that came before, and put in its place
-  int64_t missing = 0;    // gaps, in usual steps
-  int64_t saturated = 0;
-  int64_t frozen = 0;   // the same values, to the bit, as the four readings before
-  int64_t dropped = 0;  // there was no room: the oldest went
 };
 
 // Where the sensor says that the left camera was, after a pair.

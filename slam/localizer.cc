@@ -12,6 +12,7 @@
 #include "slam/front_end/depth_rules.h"
 #include "slam/inertial/initializer.h"
 #include "slam/loops/loop_closer.h"
+#include "slam/map/drift.h"
 #include "slam/map/global_map.h"
 #include "slam/map/map_culling.h"
 #include "slam/map/map_file.h"
@@ -37,6 +38,7 @@ AdjustmentUse UseIn(LocalizerMode mode) {
 // Where a pair is, in what the map has around.
 struct FoundPlace {
   int32_t map_id = 0;
+  PoseAnchor anchor;
   LocalMap around;
   Pose camera_from_world;
   FrameMatches matches;
@@ -45,6 +47,11 @@ struct FoundPlace {
 bool IsLocated(TrackingStatus status) {
   return status == TrackingStatus::kTracking || status == TrackingStatus::kRelocalized ||
          status == TrackingStatus::kNewMap;
+}
+
+std::vector<Warning> OneCameraWarnings(size_t seen) {
+  return {{WarningKind::kOneCamera, static_cast<double>(seen), "1",
+           absl::StrFormat("the left camera sees nothing: a pose is by the right one's %d keypoints alone", seen)}};
 }
 
 std::vector<Warning> MovingWarningsOf(const OdometryResult& result) {
@@ -93,12 +100,16 @@ struct Localizer::State {
   }
   bool AreLoopsDue();
   bool UseLoops();
+  // Covariances are those of the map with its loops as they are now.
+  void UpdateAnchor();
   // Two maps become one, whose world is level if either's was.
   void Join(const ClosedLoops& closed);
   void StartLoops();
   void AddKeyframe(const FrameStamp& stamp);
   std::shared_ptr<const KeyframeFeatures> FeaturesOfFrame(const StereoFrame& frame) const;
   bool Find(const StereoFrame& frame, FoundPlace* found);
+  // Likewise the last pair; places tell of the left camera.
+  bool FindHere(FoundPlace* found) { return !odometry.is_right_alone() && Find(odometry.frame(), found); }
   bool IsYoung(int32_t map_id) const { return map_id != loaded_map && map.CountOf(map_id) < kYoung; }
   bool Settle();
   // Likewise, and says where the pair is now.
@@ -163,7 +174,10 @@ bool Localizer::State::UseLoops() {
     // The older keyframe may have made room meanwhile.
     if (map.IndexOf(loop.from) != GlobalMap::kNone) map.AddLoop(loop);
   }
-  if (closed.corrections.empty()) return false;
+  if (closed.corrections.empty()) {
+    if (!closed.loops.empty()) UpdateAnchor();
+    return false;
+  }
   if (odometry.is_adjusting()) {
     odometry.FinishAdjustment();
     map.Sync(odometry.map());
@@ -171,8 +185,15 @@ bool Localizer::State::UseLoops() {
   map.ApplyCorrections(closed.corrections, closed.map_id);
   if (closed.map_id == odometry.map_id()) odometry.ApplyCorrections(closed.corrections);
   if (closed.map_id != closed.into) Join(closed);
+  UpdateAnchor();
   was_tracking = false;  // its position has moved
   return true;
+}
+
+void Localizer::State::UpdateAnchor() {
+  const int64_t keyframe = odometry.anchor().keyframe;
+  if (map.IndexOf(keyframe) == GlobalMap::kNone) return;  // it found no room
+  odometry.SetUncertaintyOfAnchor(DriftOf(map, keyframe, odometry.RigSigma()));
 }
 
 void Localizer::State::Join(const ClosedLoops& closed) {
@@ -220,7 +241,7 @@ void Localizer::State::AddKeyframe(const FrameStamp& stamp) {
       observations[static_cast<size_t>(last.keypoint)] = last.observation;
   }
   scales = {frame.levels, frame.scale};
-  map.Add(id, odometry.map_id(), stamp, KeyframeFeaturesOf(frame, observations));
+  map.Add(id, odometry.map_id(), stamp, KeyframeFeaturesOf(frame, observations), odometry.newest_step());
   unqueried.push_back(id);
   culler.Add(id);
 }
@@ -241,7 +262,11 @@ bool Localizer::State::Find(const StereoFrame& frame, FoundPlace* found) {
   found->camera_from_world = place.fit.query_from_match * keyframe.camera_from_world;
   // What the keyframes around have seen must agree with it, too.
   found->around = map.Around(place.keyframe, options.odometry.window, options.odometry.noise);
-  return odometry.Confirm(found->around, frame, options.min_place_inliers, &found->camera_from_world, &found->matches);
+  if (!odometry.Confirm(found->around, frame, options.min_place_inliers, &found->camera_from_world, &found->matches)) {
+    return false;
+  }
+  found->anchor = AnchorAt(map, place.keyframe, odometry.RigSigma());
+  return true;
 }
 
 // Uses what is being worked out; whether the map was corrected.
@@ -280,9 +305,9 @@ void Localizer::State::FindOnImu(const FrameStamp& stamp, LocalizerResult* resul
   SettleFor(result);
   if (!odometry.is_off_map()) return;  // a loop has led into another map
   FoundPlace found;
-  if (Find(odometry.frame(), &found) && found.map_id == odometry.map_id() &&
+  if (FindHere(&found) && found.map_id == odometry.map_id() &&
       odometry.Agrees(found.camera_from_world, found.matches.fit)) {
-    odometry.Rejoin(std::move(found.around), found.camera_from_world, std::move(found.matches), result);
+    odometry.Rejoin(std::move(found.around), found.anchor, found.camera_from_world, std::move(found.matches), result);
     return;
   }
   if (!odometry.GoOnFromImu(result)) return;
@@ -296,10 +321,10 @@ void Localizer::State::FindLost(const FrameStamp& stamp, LocalizerResult* result
   result->loop_closed = Settle() || result->loop_closed;
   const int32_t last_map = odometry.map_id();
   FoundPlace found;
-  if (Find(odometry.frame(), &found)) {
+  if (FindHere(&found)) {
     if (found.map_id != last_map) GiveUp(last_map);
-    odometry.Relocalize(std::move(found.around), found.map_id, map.LevelOf(found.map_id), found.camera_from_world,
-                        std::move(found.matches), result);
+    odometry.Relocalize(std::move(found.around), found.map_id, map.LevelOf(found.map_id), found.anchor,
+                        found.camera_from_world, std::move(found.matches), result);
     return;
   }
   if (!IsYoung(last_map) && (not_found <= kPatience || IsFull())) return;
@@ -322,11 +347,12 @@ void Localizer::State::Watch(const CameraView& view, int64_t time_ns, const std:
   const StereoFrame& frame = odometry.frame();
   CalibrationFigures& figures = result->calibration;
   figures = FiguresOf(frame);
-  if (!view.has_depth() && odometry.map().keyframes.empty() && without_map++ % kProbeEvery == 0 &&
-      MayBeSwapped(figures, frame.left.count())) {
+  double swapped_share = 0;
+  if (!view.has_depth() && !odometry.is_right_alone() && odometry.map().keyframes.empty() &&
+      without_map++ % kProbeEvery == 0 && MayBeSwapped(figures, frame.left.count())) {
     StereoFrame swapped;
     if (front_end->Find({view.right, view.left, view.right_mask, view.left_mask}, &swapped).ok())
-      figures.swapped_share = FiguresOf(swapped).stereo_share;
+      swapped_share = FiguresOf(swapped).stereo_share;
   }
   const Eigen::Vector3d& position = result->world_from_camera.translation;
   const bool is_tracking = result->status == TrackingStatus::kTracking;
@@ -336,8 +362,10 @@ void Localizer::State::Watch(const CameraView& view, int64_t time_ns, const std:
   was_tracking = is_tracking;
   last_position = position;
   last_time_ns = time_ns;
-  result->warnings = view.has_depth() ? DepthWarningsOf(figures, frame.left.count())
-                                      : WarningsOf(figures, frame.left.count(), result->rig_rotation.norm());
+  result->warnings = odometry.is_right_alone() ? OneCameraWarnings(frame.left.count())
+                     : view.has_depth()
+                         ? DepthWarningsOf(figures, frame.left.count())
+                         : WarningsOf(figures, frame.left.count(), result->rig_rotation.norm(), swapped_share);
   const std::vector<Warning> moving = MovingWarningsOf(*result);
   const std::vector<Warning> region = static_region.Warnings();
   if (result->is_keyframe && !view.has_depth() && region.empty()) lens.Add(camera, frame);
@@ -425,9 +453,9 @@ void Localizer::PredictPoses(absl::Span<const int64_t> sensor_times_ns,
   state_->odometry.PredictPoses(sensor_times_ns, found);
 }
 
-ImuCounts Localizer::imu_counts() const {
+ImuReceived Localizer::imu_counts() const {
   const InertialMotion* const inertial = state_->odometry.inertial();
-  return inertial == nullptr ? ImuCounts() : inertial->buffer().counts();
+  return inertial == nullptr ? ImuReceived() : inertial->buffer().counts();
 }
 
 absl::Status Localizer::Relocalize(const CameraView& view, LocalizerResult* result) {
@@ -446,7 +474,8 @@ absl::Status Localizer::Relocalize(const CameraView& view, LocalizerResult* resu
     result->status = TrackingStatus::kRelocalized;
     result->map_id = found.map_id;
     result->world_from_camera = found.camera_from_world.Inverse();
-    result->covariance = found.matches.fit.covariance;
+    const Pose moved = found.camera_from_world * found.anchor.camera_from_world.Inverse();
+    result->covariance = found.anchor.uncertainty.Then(moved, found.matches.uncertainty).Total(s.odometry.RigSigma());
     result->matches = static_cast<int>(found.matches.correspondences.size());
     result->inliers = found.matches.fit.inliers;
     result->mean_error = MeanError(s.odometry.camera(), found.camera_from_world, found.matches);
@@ -479,7 +508,8 @@ absl::Status Localizer::LoadMap(const std::string& path) {
   if (s.options.odometry.refine_rig) camera.rig_rotation = loaded.camera.rig_rotation;
   const MapKeyframe& last = s.map.keyframes().back();
   s.odometry.Load(s.map.Around(last.id, s.options.odometry.window, s.options.odometry.noise), camera,
-                  last.camera_from_world, last.id + 1, static_cast<int64_t>(s.map.points().size()), s.map.LevelOf(0));
+                  AnchorAt(s.map, last.id, s.odometry.RigSigma()), last.id + 1,
+                  static_cast<int64_t>(s.map.points().size()), s.map.LevelOf(0));
   s.loaded_map = s.odometry.map_id();
   s.map.Join(0, s.loaded_map);
   s.not_found = 0;

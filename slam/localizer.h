@@ -112,7 +112,7 @@ class Localizer {
   void PredictPoses(absl::Span<const int64_t> sensor_times_ns,
                     const std::function<void(const PredictedPose&)>& found) const;
   // All zero without a sensor.
-  ImuCounts imu_counts() const;
+  ImuReceived imu_counts() const;
 
   // Where a single pair is in the map, without a prior: kRelocalized with the pose, or kLost. Changes nothing of map
   // and tracking. INVALID_ARGUMENT: errors of ValidateView(). FAILED_PRECONDITION: there is no map yet.

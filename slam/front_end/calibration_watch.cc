@@ -42,7 +42,7 @@ CalibrationFigures FiguresOf(const StereoFrame& frame) {
     disparities.push_back(frame.disparity[i]);
   }
   if (vertical_disparities.empty()) return figures;
-  figures.stereo = static_cast<int>(vertical_disparities.size());
+  figures.stereo_keypoints = static_cast<int>(vertical_disparities.size());
   figures.stereo_share = static_cast<double>(vertical_disparities.size()) / static_cast<double>(frame.left.count());
   figures.median_disparity = MedianOf(&disparities);
   figures.median_vertical_disparity = MedianOf(&vertical_disparities);
@@ -55,13 +55,13 @@ bool MayBeSwapped(const CalibrationFigures& figures, size_t keypoints) {
   return keypoints >= kFewest && figures.stereo_share < 1 / kSwapGain;
 }
 
-std::vector<Warning> WarningsOf(const CalibrationFigures& f, size_t keypoints, double rig_angle) {
+std::vector<Warning> WarningsOf(const CalibrationFigures& f, size_t keypoints, double rig_angle, double swapped_share) {
   std::vector<Warning> warnings;
-  if (f.swapped_share > 0 && f.swapped_share >= kSwapGain * f.stereo_share) {
-    warnings.push_back({WarningKind::kSwapped, f.swapped_share, "1",
+  if (swapped_share > 0 && swapped_share >= kSwapGain * f.stereo_share) {
+    warnings.push_back({WarningKind::kSwapped, swapped_share, "1",
                         absl::StrFormat("left and right seem to be exchanged: %.0f %% of the keypoints are in both "
                                         "images, and %.0f %% the other way round",
-                                        100 * f.stereo_share, 100 * f.swapped_share)});
+                                        100 * f.stereo_share, 100 * swapped_share)});
   } else if (keypoints >= kFewest && f.stereo_share < kLeastShare) {
     warnings.push_back(
         {WarningKind::kDifferentScenes, f.stereo_share, "1",
@@ -74,7 +74,7 @@ std::vector<Warning> WarningsOf(const CalibrationFigures& f, size_t keypoints, d
                         absl::StrFormat("the right camera seems to be turned by %.2f degrees: rectify anew", degrees)});
   }
   if (f.speed > kFastest) warnings.push_back(SpeedWarning(f.speed, "baseline"));
-  if (static_cast<size_t>(f.stereo) < kFewest) return warnings;
+  if (static_cast<size_t>(f.stereo_keypoints) < kFewest) return warnings;
   if (std::abs(f.median_vertical_disparity) > kMaxVerticalDisparity) {
     warnings.push_back(
         {WarningKind::kUnrectified, f.median_vertical_disparity, "px",

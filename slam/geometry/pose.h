@@ -29,6 +29,15 @@ inline Eigen::Matrix3d CrossMatrix(const Eigen::Vector3d& v) {
   return m;
 }
 
+// Takes a left increment (rotation, translation) of a pose b_from_c to that of a_from_b * b_from_c.
+inline Eigen::Matrix<double, 6, 6> AdjointOf(const Pose& a_from_b) {
+  const Eigen::Matrix3d rotation = a_from_b.rotation.toRotationMatrix();
+  Eigen::Matrix<double, 6, 6> adjoint = Eigen::Matrix<double, 6, 6>::Zero();
+  adjoint.topLeftCorner<3, 3>() = adjoint.bottomRightCorner<3, 3>() = rotation;
+  for (Eigen::Index i = 0; i < 3; ++i) adjoint.block<3, 1>(3, i) = a_from_b.translation.cross(rotation.col(i));
+  return adjoint;
+}
+
 // The rotation about `axis` by its length, radians.
 inline Eigen::Quaterniond RotationOf(const Eigen::Vector3d& axis) {
   const double angle = axis.norm();

@@ -37,6 +37,11 @@ absl::Status ValidatePair(const StereoCamera& camera, Shape left, Shape right) {
   return absl::OkStatus();
 }
 
+Pose RightFromLeft(const StereoCamera& camera) {
+  const Eigen::Quaterniond rotation = RotationOf(camera.rig_rotation);
+  return {rotation, rotation * Eigen::Vector3d(-camera.baseline, 0, 0)};
+}
+
 StereoPixel Project(const StereoCamera& c, const Eigen::Vector3d& p) {
   const Eigen::Vector3d q = RotationOf(c.rig_rotation) * (p - Eigen::Vector3d(c.baseline, 0, 0));
   const double x = p.x() / p.z();

@@ -21,6 +21,8 @@ struct StereoCamera {
   Eigen::Vector3d rig_rotation = Eigen::Vector3d::Zero();
 };
 
+Pose RightFromLeft(const StereoCamera& camera);
+
 // OK, or INVALID_ARGUMENT that names the first bad field, its value and its range: sides 1..kMaxImageSide, focal length
 // 0.1 to 10 times the width, the centre in the image, baseline 0.001..100 m, rig rotation up to 0.02 rad.
 absl::Status ValidateStereoCamera(const StereoCamera& camera);

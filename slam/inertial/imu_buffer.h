@@ -6,21 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "features/location_report.h"
 #include "slam/inertial/imu.h"
 
 namespace glint::slam {
-
-// Readings so far that were not used as they came. Where a rule speaks of readings before, it is by their times.
-struct ImuCounts {
-  int64_t received = 0;
-  int64_t late = 0;       // older than what has been dropped: not used
-  int64_t duplicate = 0;  // of a time that had a reading: the smaller one is used, by x, then y, then z
-  int64_t unsorted = 0;   // older than one received before, and put in its place
-  int64_t missing = 0;    // gaps of more than 2.5 usual steps, in usual steps; a gap counts up to kSpanNs
-  int64_t saturated = 0;  // at or beyond the sensor's range
-  int64_t frozen = 0;     // the same values, to the bit, as the four readings before
-  int64_t dropped = 0;    // no room: the oldest went
-};
 
 // Keeps the newest kCapacity readings of each sensor (allocated as they come). Times are of the images' clock; one that
 // is out of the numbers' range is its end. A plain value: thread-compatible.
@@ -54,7 +43,8 @@ class ImuBuffer {
   // The usual step between readings of a sensor: the median of the newest 64, at most kSpanNs; 0: not known.
   int64_t gyroscope_step_ns() const;
   int64_t accelerometer_step_ns() const;
-  const ImuCounts& counts() const { return counts_; }
+  // Where a rule speaks of readings before, it is by their times.
+  const ImuReceived& counts() const { return counts_; }
   size_t MemoryBytes() const;
 
  private:
@@ -77,7 +67,7 @@ class ImuBuffer {
 
   ImuModel model_;
   Channel gyroscope_, accelerometer_;
-  ImuCounts counts_;
+  ImuReceived counts_;
 };
 
 }  // namespace glint::slam

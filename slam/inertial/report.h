@@ -5,18 +5,11 @@
 #include <Eigen/Core>
 #include <cstdint>
 
+#include "features/location_report.h"
 #include "slam/geometry/pose.h"
 #include "slam/inertial/imu.h"
-#include "slam/inertial/imu_buffer.h"
 
 namespace glint::slam {
-
-enum class InertialStatus {
-  kNone,          // there is no sensor
-  kInitializing,  // gravity, velocity and biases are not known yet; poses are the images' alone
-  kReady,
-  kLeftOut,  // it contradicts the images, or sends nothing: a warning says how. Poses are the images' alone
-};
 
 struct InertialReport {
   InertialStatus status = InertialStatus::kNone;
@@ -32,7 +25,7 @@ struct InertialReport {
   double rotation_innovation = 0;
   double position_innovation = 0;
   double blind_seconds = 0;  // since images located a frame, 0 if they did this one
-  ImuCounts counts;
+  ImuReceived counts;
 };
 
 // Where the sensor says that the camera is, after the last frame.

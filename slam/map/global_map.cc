@@ -12,6 +12,13 @@ constexpr int kLeastShared = 15;  // points that make two keyframes neighbours
 
 }  // namespace
 
+PoseUncertainty UncertaintyOf(double rotation_sigma, double translation_sigma) {
+  PoseUncertainty uncertainty;
+  uncertainty.covariance.diagonal().head<3>().setConstant(rotation_sigma * rotation_sigma);
+  uncertainty.covariance.diagonal().tail<3>().setConstant(translation_sigma * translation_sigma);
+  return uncertainty;
+}
+
 Observation KeyframeFeatures::ObservationOf(size_t keypoint, const NoiseModel& noise) const {
   const KeyframeKeypoint& k = keypoints[keypoint];
   Observation observation;
@@ -57,11 +64,12 @@ size_t GlobalMap::IndexOf(int64_t id) const {
 }
 
 void GlobalMap::Add(int64_t id, int32_t map_id, const FrameStamp& stamp,
-                    std::shared_ptr<const KeyframeFeatures> features) {
+                    std::shared_ptr<const KeyframeFeatures> features, const PoseUncertainty& step) {
   MapKeyframe keyframe;
   keyframe.id = id;
   keyframe.map_id = map_id;
   keyframe.stamp = stamp;
+  keyframe.step = PackedUncertainty(step);
   keyframe.points.assign(features->keypoints.size(), -1);
   keyframe.features = std::move(features);
   keyframes_.push_back(std::move(keyframe));
@@ -88,6 +96,7 @@ void GlobalMap::Sync(const LocalMap& window) {
     keyframe.camera_from_world = window.keyframes[k].camera_from_world;
     RemoveObservations(&keyframe);
     if (k == 0 || indices[k - 1] == kNone) continue;
+    if (keyframe.parent >= 0 && keyframe.parent != window.keyframes[k - 1].id) keyframe.step = {};
     keyframe.parent = window.keyframes[k - 1].id;
     keyframe.from_parent = keyframe.camera_from_world * window.keyframes[k - 1].camera_from_world.Inverse();
   }
@@ -151,11 +160,15 @@ void GlobalMap::HandOnEdges(const MapKeyframe& gone, const MapKeyframe& heir) {
     if (child.parent != gone.id) continue;
     const Pose child_from_heir = child.from_parent * gone_from_heir;
     if (child.id == heir.id) {
+      const bool is_known = child.step.is_known() && gone.step.is_known();
+      child.step = is_known ? PackedUncertainty(gone.step.Unpacked().Then(child.from_parent, child.step.Unpacked()))
+                            : PackedUncertainty();
       child.parent = gone.parent;
       child.from_parent = child.from_parent * gone.from_parent;
     } else if (child.id > heir.id) {
       child.parent = heir.id;
       child.from_parent = child_from_heir;
+      child.step = {};
     } else {  // a parent is older
       child.parent = -1;
       handed_on.push_back(as_loop(child.id, heir.id, child_from_heir.Inverse()));

@@ -12,6 +12,7 @@
 
 #include "slam/estimate/local_map.h"
 #include "slam/estimate/point_query.h"
+#include "slam/estimate/pose_uncertainty.h"
 #include "slam/front_end/frame_stamp.h"
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
@@ -60,12 +61,18 @@ struct MapKeyframe {
   // The preceding keyframe of odometry's window or its heir, -1: none, and the pose relative to it.
   int64_t parent = -1;
   Pose from_parent;
+  PackedUncertainty step;             // of from_parent; not known: as odometry's noise
   std::vector<Neighbour> neighbours;  // covisible keyframes, by id
 };
 
 // Noise of odometry between neighbouring keyframes, standard deviations in radians and metres.
 inline constexpr double kOdometryRotationSigma = 0.0005;
 inline double OdometryTranslationSigma(const Pose& moved) { return 0.003 + 0.01 * moved.translation.norm(); }
+// The same as a pose's uncertainty.
+PoseUncertainty UncertaintyOf(double rotation_sigma, double translation_sigma);
+inline PoseUncertainty OdometryUncertainty(const Pose& moved) {
+  return UncertaintyOf(kOdometryRotationSigma, OdometryTranslationSigma(moved));
+}
 
 // Two keyframes that see the same place.
 struct LoopEdge {
@@ -82,7 +89,9 @@ class GlobalMap {
   static constexpr size_t kNone = ~size_t{0};
 
   // The keypoints of `features` are those of the StereoFrame that the local map's observations name. Ids count up.
-  void Add(int64_t id, int32_t map_id, const FrameStamp& stamp, std::shared_ptr<const KeyframeFeatures> features);
+  // `step`: how uncertain the keyframe is relative to the one before.
+  void Add(int64_t id, int32_t map_id, const FrameStamp& stamp, std::shared_ptr<const KeyframeFeatures> features,
+           const PoseUncertainty& step = {});
   // Copies poses, points and observations of the window; keyframes that were not added are left out.
   void Sync(const LocalMap& window);
   // Corrects keyframes of a map by CorrectionOf() (new world from old), and each point with its last keyframe.

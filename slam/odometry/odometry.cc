@@ -13,6 +13,14 @@
 namespace glint::slam {
 namespace {
 
+// A pose of a camera that is another's with `change` before it, as its covariance.
+void Change(const Pose& change, PoseFit* fit) {
+  const Eigen::Matrix<double, 6, 6> by = AdjointOf(change);
+  fit->covariance = by * fit->covariance * by.transpose();
+  fit->measured = change * fit->measured;
+  fit->measured_covariance = by * fit->measured_covariance * by.transpose();
+}
+
 // Seconds that are measured between keyframes: over more, a tilt of the map, which is taken for an acceleration, would
 // count for more than images do.
 constexpr double kLongestLink = 1;
@@ -98,7 +106,7 @@ absl::Status Odometry::Track(const CameraView& view, int64_t time_ns, OdometryRe
   *result = {};
   GLINT_RETURN_IF_ERROR(ValidateInput(view, time_ns));
   StageClock clock;
-  GLINT_RETURN_IF_ERROR(FindIn(view, camera_, front_end_, &frame_));
+  GLINT_RETURN_IF_ERROR(FindKeypoints(view));
   result->keypoints = static_cast<int>(frame_.left.count());
   result->find_ns = clock.Lap();
   result->is_adjusted = adjustment_.IsDue();
@@ -114,6 +122,19 @@ absl::Status Odometry::Track(const CameraView& view, int64_t time_ns, OdometryRe
   result->is_keyframe = is_keyframe && TakeKeyframe(result);
   Describe(result);
   result->adjust_ns += clock.Lap();
+  return absl::OkStatus();
+}
+
+absl::Status Odometry::FindKeypoints(const CameraView& view) {
+  GLINT_RETURN_IF_ERROR(FindIn(view, camera_, front_end_, &frame_));
+  const auto sees = [this](const StereoFrame& frame) {
+    return frame.left.count() >= static_cast<size_t>(2 * options_.min_inliers);
+  };
+  is_right_alone_ = false;
+  if (view.has_depth() || sees(frame_) || map_.keyframes.empty()) return absl::OkStatus();
+  GLINT_RETURN_IF_ERROR(front_end_->FindOne(view.right, view.right_mask, &other_));
+  is_right_alone_ = sees(other_);
+  if (is_right_alone_) std::swap(frame_, other_);
   return absl::OkStatus();
 }
 
@@ -155,8 +176,9 @@ void Odometry::DescribeFit(OdometryResult* result) const {
   result->moving = static_cast<int>(matches_.moving.size());
   result->is_unclear = matches_.is_unclear;
   if (result->inliers == 0) return;
-  result->covariance = matches_.fit.covariance + AnchorCovarianceAt(camera_from_world_);
-  result->mean_error = MeanError(camera_, camera_from_world_, matches_);
+  result->covariance = UncertaintyAt(camera_from_world_, matches_.uncertainty).Total(RigSigma());
+  const Pose seen_from = is_right_alone_ ? RightFromLeft(camera_) * camera_from_world_ : camera_from_world_;
+  result->mean_error = MeanError(camera_, seen_from, matches_);
 }
 
 bool Odometry::CanInitialize() const {
@@ -182,10 +204,23 @@ bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
   const bool is_on_imu = inertial_.has_value() && inertial_->is_ready();
   PosePrior prior;
   if (is_on_imu) prior = {inertial_->filter().camera_from_world(), PriorCovarianceOf(inertial_->filter())};
+  PosePrediction prediction = is_on_imu ? PredictionOf(inertial_->filter()) : Predict(time_ns);
+  Pose found = camera_from_world_, seen_from_left;
+  if (is_right_alone_) {
+    seen_from_left = RightFromLeft(camera_);
+    const Eigen::Matrix<double, 6, 6> by = AdjointOf(seen_from_left);
+    prior = {seen_from_left * prior.camera_from_world, by * prior.covariance * by.transpose()};
+    prediction.camera_from_world = seen_from_left * prediction.camera_from_world;
+    found = seen_from_left * found;
+  }
   const FrameContext context{camera_, map_, reference_keyframe_, frame_, is_on_imu ? &prior : nullptr};
-  const PosePrediction prediction = is_on_imu ? PredictionOf(inertial_->filter()) : Predict(time_ns);
-  Pose found = camera_from_world_;
-  if (!pose_finder_.Find(context, prediction, &found, &matches_) || IsContradicted(matches_.fit)) {
+  bool is_found = pose_finder_.Find(context, prediction, &found, &matches_);
+  if (is_right_alone_) {
+    found = seen_from_left.Inverse() * found;
+    Change(seen_from_left.Inverse(), &matches_.fit);
+    matches_.uncertainty = matches_.uncertainty.Then(seen_from_left.Inverse(), {});
+  }
+  if (!is_found || IsContradicted(matches_.fit)) {
     if (is_on_imu && inertial_->is_ready()) {
       CoastOnImu(keypoints);
     } else {
@@ -206,8 +241,8 @@ bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
   }
   coasting_ = 0;
   status_ = last == TrackingStatus::kLost ? TrackingStatus::kRelocalized : TrackingStatus::kTracking;
-  if (last == TrackingStatus::kLost) return false;        // it may be a mistake
-  if (last == TrackingStatus::kRelocalized) return true;  // two pairs agree
+  if (is_right_alone_ || last == TrackingStatus::kLost) return false;  // the latter may be a mistake
+  if (last == TrackingStatus::kRelocalized) return true;               // two pairs agree
   const bool is_late = inertial_.has_value() && inertial_->seconds_since_keyframe() > kLongestLink;
   return keyframes_.IsDue(map_, reference_keyframe_, next_keyframe_ - first_keyframe_, matches_, is_late);
 }
@@ -231,7 +266,7 @@ bool Odometry::TakeKeyframe(OdometryResult* result) {
     FinishAndRemapObservations();
     result->is_adjusted = true;
   }
-  AddKeyframe();
+  AddKeyframe(matches_.fit.inliers > 0 ? matches_.uncertainty : PoseUncertainty());
   if (is_adjusting() && adjustment_.is_immediate()) {
     FinishAdjustment();
     result->is_adjusted = true;
@@ -268,11 +303,13 @@ void Odometry::TriangulatePoints(const std::vector<uint8_t>& is_known) {
   }
 }
 
-void Odometry::AddKeyframe() {
+void Odometry::AddKeyframe(const PoseUncertainty& step) {
   keyframes_.Reset();
   front_end_->SetReferenceFrame();
   reference_keyframe_ = next_keyframe_++;
   map_.keyframes.push_back({reference_keyframe_, camera_from_world_, {}});
+  anchor_ = {reference_keyframe_, camera_from_world_, UncertaintyAt(camera_from_world_, step)};
+  newest_step_ = step;
   if (inertial_.has_value()) AddInertial(&map_.keyframes.back());
   std::vector<uint8_t> is_known(frame_.left.count(), 0);
   for (const size_t k : matches_.moving) is_known[k] = 1;
@@ -309,6 +346,7 @@ void Odometry::FinishAdjustment() {
   rig_uncertainty_ = solved.rig_uncertainty;
   const Pose new_from_old = map_.keyframes.back().camera_from_world.Inverse() * keyframe_from_world;
   camera_from_world_ = camera_from_world_ * keyframe_from_world.Inverse() * map_.keyframes.back().camera_from_world;
+  anchor_.camera_from_world = anchor_.camera_from_world * new_from_old.Inverse();
   world_correction_ = new_from_old * world_correction_.value_or(Pose());
   if (!inertial_.has_value()) return;
   inertial_->Correct(new_from_old);
@@ -346,7 +384,7 @@ void Odometry::ApplyCorrections(const std::map<int64_t, Pose>& corrections) {
   const Pose& last = CorrectionOf(corrections, map_.keyframes.back().id);
   camera_from_world_ = camera_from_world_ * last.Inverse();
   world_correction_ = last * world_correction_.value_or(Pose());
-  anchor_covariance_.setZero();
+  anchor_.camera_from_world = anchor_.camera_from_world * last.Inverse();
   if (inertial_.has_value()) inertial_->Correct(last);
 }
 
@@ -355,7 +393,8 @@ void Odometry::Rename(int32_t map_id, const std::optional<WorldLevel>& level) {
   map_id_ = map_id;
 }
 
-void Odometry::Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world, TrackingStatus status) {
+void Odometry::Enter(LocalMap map, int32_t map_id, const PoseAnchor& anchor, const Pose& camera_from_world,
+                     TrackingStatus status) {
   if (map_id != map_id_) world_correction_.reset();
   map_ = std::move(map);
   map_id_ = map_id;
@@ -363,7 +402,7 @@ void Odometry::Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world
   camera_from_world_ = camera_from_world;
   reference_keyframe_ = -1;
   motion_.Reset();
-  anchor_covariance_.setZero();
+  anchor_ = anchor;
   unmatched_ = contradicted_ = 0;
   status_ = status;
   coasting_ = 0;
@@ -371,9 +410,9 @@ void Odometry::Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world
   matches_.Clear();
 }
 
-void Odometry::Load(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, int64_t next_keyframe,
+void Odometry::Load(LocalMap map, const StereoCamera& camera, const PoseAnchor& anchor, int64_t next_keyframe,
                     int64_t next_point, const std::optional<WorldLevel>& level) {
-  Enter(std::move(map), next_map_id_++, camera_from_world, TrackingStatus::kLost);
+  Enter(std::move(map), next_map_id_++, anchor, anchor.camera_from_world, TrackingStatus::kLost);
   if (inertial_.has_value()) inertial_->LeaveWorld(level);
   camera_ = camera;
   next_keyframe_ = next_keyframe;
@@ -387,9 +426,10 @@ bool Odometry::Confirm(const LocalMap& map, const StereoFrame& frame, int min_in
 }
 
 void Odometry::Relocalize(LocalMap map, int32_t map_id, const std::optional<WorldLevel>& level,
-                          const Pose& camera_from_world, FrameMatches matches, OdometryResult* result) {
+                          const PoseAnchor& anchor, const Pose& camera_from_world, FrameMatches matches,
+                          OdometryResult* result) {
   if (inertial_.has_value()) map_id == map_id_ ? inertial_->Reset() : inertial_->LeaveWorld(level);
-  Enter(std::move(map), map_id, camera_from_world, TrackingStatus::kRelocalized);
+  Enter(std::move(map), map_id, anchor, camera_from_world, TrackingStatus::kRelocalized);
   matches_ = std::move(matches);
   DescribeFit(result);
   Describe(result);
@@ -397,11 +437,11 @@ void Odometry::Relocalize(LocalMap map, int32_t map_id, const std::optional<Worl
 
 bool Odometry::BeginMap(OdometryResult* result) {
   if (!CanInitialize() || pose_finder_.is_alert()) return false;
-  Enter({}, next_map_id_++, Pose(), TrackingStatus::kNewMap);
+  Enter({}, next_map_id_++, {}, Pose(), TrackingStatus::kNewMap);
   pose_finder_.ForgetMoving();
   if (inertial_.has_value()) inertial_->BeginWorld();
   first_keyframe_ = next_keyframe_;
-  AddKeyframe();
+  AddKeyframe({});
   result->is_keyframe = true;
   Describe(result);
   return true;

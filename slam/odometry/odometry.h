@@ -26,6 +26,7 @@
 #include "features/camera_view.h"
 #include "features/types.h"
 #include "slam/estimate/local_map.h"
+#include "slam/estimate/pose_uncertainty.h"
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
 #include "slam/geometry/stereo_camera.h"
@@ -71,9 +72,9 @@ struct OdometryResult {
   TrackingStatus status = TrackingStatus::kInitializing;
   int32_t map_id = 0;      // of the map that the pose is in; counts up from 0
   Pose world_from_camera;  // the left camera of the map's first keyframe is the world
-  // Covariance of the pose relative to the map while kTracking or kRelocalized, or kCoasting on an inertial sensor;
-  // otherwise, and in a map's first pair, zero. See PoseFit. A map that was gone on with on an inertial sensor alone
-  // has what that did not know added from there, until a loop is closed.
+  // Covariance of the pose relative to the map's first keyframe while kTracking or kRelocalized, or kCoasting on an
+  // inertial sensor; otherwise, and in a map's first pair, zero. Of a left increment, as in PoseFit; with the errors of
+  // the points, the rig's rotation and the keyframes between. A loop makes it smaller.
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
   int keypoints = 0;
   int matches = 0;          // with points of the map
@@ -125,7 +126,11 @@ class Odometry {
   // The last keyframes and their points; keyframes[].id and points[].id count up from 0.
   const LocalMap& map() const { return map_; }
   int32_t map_id() const { return map_id_; }
-  const StereoFrame& frame() const { return frame_; }  // of the last pair
+  // Of the last pair; with `left` keypoints of the right image where is_right_alone().
+  const StereoFrame& frame() const { return frame_; }
+  // Whether the left camera sees nothing, there is a map, and the last pair is located by the right one alone: near
+  // where it is expected, or not at all, and without a keyframe.
+  bool is_right_alone() const { return is_right_alone_; }
   // Ids of the next ones.
   int64_t next_keyframe() const { return next_keyframe_; }
   int64_t next_point() const { return next_point_; }
@@ -147,21 +152,22 @@ class Odometry {
   // No adjustment may go on.
   Pose Level(OdometryResult* result);
   // The map has another world (new from old): all that is here is of that. No adjustment may go on.
-  void TurnWorld(const Pose& new_from_old);
+  void TurnWorld(const Pose& new_from_old) { ApplyCorrections({{0, new_from_old}}); }
   bool is_level() const { return inertial_.has_value() && inertial_->is_level(); }
   const InertialMotion* inertial() const { return inertial_.has_value() ? &*inertial_ : nullptr; }
   // These three need that no adjustment goes on.
-  // Goes on, lost, from a map that was saved, near a pose; new keyframes and points get ids from these on. The map is
-  // not empty, its ids lie below. `level`, here and below: of the map's world, if it is.
-  void Load(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, int64_t next_keyframe,
+  // Goes on, lost, from a map that was saved, near a keyframe, `anchor`; new keyframes and points get ids from these
+  // on. The map is not empty, its ids lie below. `level`, here and below: of the map's world, if it is.
+  void Load(LocalMap map, const StereoCamera& camera, const PoseAnchor& anchor, int64_t next_keyframe,
             int64_t next_point, const std::optional<WorldLevel>& level);
   // Whether most of what the last pair matches in `map` near a pose agrees with it, at least `min_inliers` points:
   // then the pose is refined, and `matches` are what it was refined by.
   bool Confirm(const LocalMap& map, const StereoFrame& frame, int min_inliers, Pose* camera_from_world,
                FrameMatches* matches);
-  // Goes on from another local map, of a map that was begun here, in which the last pair was confirmed.
-  void Relocalize(LocalMap map, int32_t map_id, const std::optional<WorldLevel>& level, const Pose& camera_from_world,
-                  FrameMatches matches, OdometryResult* result);
+  // Goes on from another local map, around `anchor`, of a map that was begun here, in which the last pair was
+  // confirmed.
+  void Relocalize(LocalMap map, int32_t map_id, const std::optional<WorldLevel>& level, const PoseAnchor& anchor,
+                  const Pose& camera_from_world, FrameMatches matches, OdometryResult* result);
   // Begins another map with the last pair. False, with everything as it was: both cameras see too little, or something
   // that moves by itself may fill the view, which would be the map.
   bool BeginMap(OdometryResult* result);
@@ -170,24 +176,43 @@ class Odometry {
   // Whether a pose is where the inertial sensor expects it.
   bool Agrees(const Pose& camera_from_world, const PoseFit& fit) const;
   // Goes on from another part of the same map, in which the last pair was confirmed where it Agrees().
-  void Rejoin(LocalMap map, const Pose& camera_from_world, FrameMatches matches, OdometryResult* result);
+  void Rejoin(LocalMap map, const PoseAnchor& anchor, const Pose& camera_from_world, FrameMatches matches,
+              OdometryResult* result);
   // Makes the last pair a keyframe of the map where the inertial sensor says. What that does not know is part of the
   // covariance of all poses from there on. No adjustment may go on. False, with everything as it was: both
   // cameras see too little.
   bool GoOnFromImu(OdometryResult* result);
   // Another name for the map, whose world has become that of another one.
   void Rename(int32_t map_id, const std::optional<WorldLevel>& level);
+  // The keyframe that covariances are measured from: the newest one, or where another local map was entered; and what
+  // they are with, of the rig.
+  const PoseAnchor& anchor() const { return anchor_; }
+  // How uncertain the newest keyframe is relative to the map that was around.
+  const PoseUncertainty& newest_step() const { return newest_step_; }
+  void SetUncertaintyOfAnchor(const PoseUncertainty& uncertainty) { anchor_.uncertainty = uncertainty; }
+  Eigen::Vector3d RigSigma() const {
+    return slam::RigSigma(rig_uncertainty_, options_.rig_prior, camera_.focal_length);
+  }
 
  private:
   bool CanInitialize() const;
-  void Enter(LocalMap map, int32_t map_id, const Pose& camera_from_world, TrackingStatus status);
+  // Sets frame_.
+  absl::Status FindKeypoints(const CameraView& view);
+  void Enter(LocalMap map, int32_t map_id, const PoseAnchor& anchor, const Pose& camera_from_world,
+             TrackingStatus status);
   // Matches and inliers of the pair, before an adjustment moves the pose; the pose and what it is relative to.
   void DescribeFit(OdometryResult* result) const;
   PosePrediction Predict(int64_t time_ns) const;
   PosePrediction PredictionOf(const InertialFilter& filter) const;
   static Eigen::Matrix<double, 6, 6> PriorCovarianceOf(const InertialFilter& filter);
+  // Relative to the map's first keyframe, of a pose whose uncertainty relative to the map around is `step`.
+  PoseUncertainty UncertaintyAt(const Pose& camera_from_world, const PoseUncertainty& step) const {
+    return anchor_.uncertainty.Then(camera_from_world * anchor_.camera_from_world.Inverse(), step);
+  }
   // The part of a pose's covariance that is of the anchor's.
-  Eigen::Matrix<double, 6, 6> AnchorCovarianceAt(const Pose& camera_from_world) const;
+  Eigen::Matrix<double, 6, 6> AnchorCovarianceAt(const Pose& camera_from_world) const {
+    return UncertaintyAt(camera_from_world, {}).Total(RigSigma());
+  }
   // Updates pose, motion and status by the frame. True: it is to be a keyframe.
   bool LocateFrame(int64_t time_ns, int keypoints);
   void Coast(int64_t time_ns, int keypoints);
@@ -197,7 +222,8 @@ class Odometry {
   bool IsContradicted(const PoseFit& fit);
   // False if it has to wait for an adjustment.
   bool TakeKeyframe(OdometryResult* result);
-  void AddKeyframe();
+  // `step`: how uncertain the pose is relative to the map around.
+  void AddKeyframe(const PoseUncertainty& step);
   void AddInertial(Keyframe* keyframe);
   void AddObservation(Landmark* point, size_t keypoint, const Observation& observation) const;
   // Points for the stereo keypoints that are not `is_known`.
@@ -239,15 +265,15 @@ class Odometry {
   std::optional<InertialMotion> inertial_;
   int unmatched_ = 0;     // pairs in a row with something to see, that coasted on the inertial sensor
   int contradicted_ = 0;  // pairs in a row whose pose was not believed
-  // The pose at which the map was last gone on with on the inertial sensor alone, and its covariance; zero: it was not.
-  Pose anchor_from_world_;
+  PoseAnchor anchor_;
+  PoseUncertainty newest_step_;
   std::optional<Pose> world_correction_;
-  Eigen::Matrix<double, 6, 6> anchor_covariance_ = Eigen::Matrix<double, 6, 6>::Zero();
   TrackingStatus status_ = TrackingStatus::kInitializing;
   int coasting_ = 0;
 
   // The current frame and its 2D-3D correspondences.
-  StereoFrame frame_;
+  StereoFrame frame_, other_;
+  bool is_right_alone_ = false;
   FrameMatches matches_;
 };
 

@@ -67,17 +67,6 @@ void Odometry::PredictPoses(absl::Span<const int64_t> sensor_times_ns,
   });
 }
 
-Eigen::Matrix<double, 6, 6> Odometry::AnchorCovarianceAt(const Pose& camera_from_world) const {
-  const Pose from_anchor = camera_from_world * anchor_from_world_.Inverse();
-  const Eigen::Matrix3d rotation = from_anchor.rotation.toRotationMatrix();
-  Eigen::Matrix<double, 6, 6> by_anchor = Eigen::Matrix<double, 6, 6>::Zero();
-  by_anchor.topLeftCorner<3, 3>() = by_anchor.bottomRightCorner<3, 3>() = rotation;
-  for (Eigen::Index i = 0; i < 3; ++i) {
-    by_anchor.block<3, 1>(3, i) = from_anchor.translation.cross(rotation.col(i));
-  }
-  return by_anchor * anchor_covariance_ * by_anchor.transpose();
-}
-
 Eigen::Matrix<double, 6, 6> Odometry::PriorCovarianceOf(const InertialFilter& filter) {
   Eigen::Matrix<double, 6, 6> covariance = filter.PoseCovariance();
   covariance.diagonal().head<3>().array() += kPriorRotationSigma * kPriorRotationSigma;
@@ -128,10 +117,8 @@ bool Odometry::is_off_map() const {
 
 bool Odometry::GoOnFromImu(OdometryResult* result) {
   if (!CanInitialize()) return false;
-  anchor_covariance_ = AnchorCovarianceAt(camera_from_world_) + inertial_->filter().PoseCovariance();
-  anchor_from_world_ = camera_from_world_;
   unmatched_ = 0;
-  AddKeyframe();
+  AddKeyframe({inertial_->filter().PoseCovariance(), Eigen::Matrix<double, 6, 3>::Zero()});
   inertial_->Anchor();
   if (is_adjusting() && adjustment_.is_immediate()) {
     FinishAdjustment();
@@ -194,13 +181,6 @@ std::optional<LocalProblem::Inertial> Odometry::InertialOfWindow() const {
   return inertial;
 }
 
-void Odometry::TurnWorld(const Pose& new_from_old) {
-  const Eigen::Matrix<double, 6, 6> anchor_covariance = anchor_covariance_;
-  ApplyCorrections({{0, new_from_old}});
-  anchor_covariance_ = anchor_covariance;
-  anchor_from_world_ = anchor_from_world_ * new_from_old.Inverse();
-}
-
 Pose Odometry::Level(OdometryResult* result) {
   Pose level = inertial_->TakeLevel();
   TurnWorld(level);
@@ -215,8 +195,9 @@ bool Odometry::Agrees(const Pose& camera_from_world, const PoseFit& fit) const {
          innovation->position <= kAgreedInnovation;
 }
 
-void Odometry::Rejoin(LocalMap map, const Pose& camera_from_world, FrameMatches matches, OdometryResult* result) {
-  Enter(std::move(map), map_id_, camera_from_world, TrackingStatus::kRelocalized);
+void Odometry::Rejoin(LocalMap map, const PoseAnchor& anchor, const Pose& camera_from_world, FrameMatches matches,
+                      OdometryResult* result) {
+  Enter(std::move(map), map_id_, anchor, camera_from_world, TrackingStatus::kRelocalized);
   inertial_->ForgetKeyframe();
   inertial_->Located(matches.fit.measured, matches.fit.measured_covariance);
   matches_ = std::move(matches);

@@ -118,7 +118,10 @@ bool PoseFinder::FindFinely(const FrameContext& context, const Pose* prediction,
   FollowPatches(context, matches);
   if (!matches->moving.empty()) KeepAgreeing(context, *pose, matches);
   prediction != nullptr ? Refine(context, pose, matches) : RefineFromAfar(context, pose, matches);
-  if (prediction != nullptr) LeaveOutMoving(context, *prediction, /*is_fine=*/true, pose, matches);
+  if (prediction != nullptr) {
+    LeaveOutMoving(context, *prediction, /*is_fine=*/true, pose, matches);
+    FindUncertainty(context, *pose, matches);
+  }
   if (matches->fit.inliers >= min_inliers_) return true;
   // After a gap patches look different.
   *pose = near;
@@ -193,6 +196,24 @@ void PoseFinder::Refine(const FrameContext& context, Pose* pose, FrameMatches* m
   solver_.Refine(context.camera, matches->correspondences, pose, &matches->fit, context.prior);
 }
 
+void PoseFinder::FindUncertainty(const FrameContext& context, const Pose& pose, FrameMatches* matches) {
+  FitErrors errors(context.camera, pose);
+  for (size_t i = 0; i < matches->correspondences.size(); ++i) {
+    if (matches->fit.is_inlier[i] == 0) continue;
+    const Landmark& point = context.map.points[matches->landmark[i]];
+    const Pose& keyframe_from_world =
+        context.map.keyframes[context.map.IndexOf(point.observations.back().keyframe)].camera_from_world;
+    const double depth = (keyframe_from_world * point.position).z();
+    errors.Add(matches->correspondences[i], keyframe_from_world,
+               DepthSigma(context.camera, noise_.disparity, depth, point.observations.size()));
+  }
+  const PoseFit& fit = matches->fit;
+  const size_t of = matches->correspondences.size();
+  // Where two motions fit, the covariance of the fit covers both.
+  matches->uncertainty = errors.Of(matches->is_unclear ? fit.measured_covariance : fit.covariance, of);
+  if (matches->is_unclear) matches->uncertainty.covariance += fit.covariance;
+}
+
 void PoseFinder::RefineFromAfar(const FrameContext& context, Pose* pose, FrameMatches* matches) {
   exact_.clear();
   const StereoCamera& camera = context.camera;
@@ -203,8 +224,8 @@ void PoseFinder::RefineFromAfar(const FrameContext& context, Pose* pose, FrameMa
     const Pose& keyframe_from_world = context.map.keyframes[context.map.IndexOf(last.keyframe)].camera_from_world;
     // A standard deviation of the depth as that keyframe measured it, along its ray.
     const Eigen::Vector3d seen = keyframe_from_world * point;
-    const auto times = static_cast<double>(context.map.points[matches->landmark[i]].observations.size());
-    const double share = noise_.disparity * seen.z() / (camera.focal_length * camera.baseline * std::sqrt(times));
+    const size_t times = context.map.points[matches->landmark[i]].observations.size();
+    const double share = DepthSigma(camera, noise_.disparity, seen.z(), times);
     const Eigen::Vector3d here = *pose * point;
     const Eigen::Vector3d there = *pose * (keyframe_from_world.Inverse() * (seen * (1 + share)));
     if (seen.z() <= 0 || here.z() <= 0 || there.z() <= 0) continue;
@@ -213,6 +234,7 @@ void PoseFinder::RefineFromAfar(const FrameContext& context, Pose* pose, FrameMa
     observation.disparity_sigma = RootOfSquares(observation.disparity_sigma, a.disparity - b.disparity);
   }
   Refine(context, pose, matches);
+  FindUncertainty(context, *pose, matches);
   for (size_t i = 0; i < exact_.size(); ++i) matches->correspondences[i].observation = exact_[i];
 }
 

@@ -9,6 +9,7 @@
 #include "slam/estimate/local_map.h"
 #include "slam/estimate/point_query.h"
 #include "slam/estimate/pose_solver.h"
+#include "slam/estimate/pose_uncertainty.h"
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/stereo_camera.h"
 #include "slam/odometry/motion_model.h"
@@ -29,6 +30,7 @@ struct FrameMatches {
   std::vector<size_t> keypoint;  // of the frame, of each correspondence
   std::vector<size_t> landmark;  // likewise: index in LocalMap::points
   PoseFit fit;                   // to the correspondences
+  PoseUncertainty uncertainty;   // of the pose relative to the map around, with the errors of its points
   std::vector<size_t> moving;    // keypoints of things that move by themselves, whose points are no correspondences
   bool is_unclear = false;       // two motions fit: which one is the camera's is not known
 };
@@ -100,6 +102,8 @@ class PoseFinder {
   // Sets is_proven_.
   void FindProven(const FrameContext& context, const FrameMatches& matches);
   void Refine(const FrameContext& context, Pose* pose, FrameMatches* matches);
+  // Sets `uncertainty`, of a fit to the matches.
+  void FindUncertainty(const FrameContext& context, const Pose& pose, FrameMatches* matches);
   // The same with observations that are as uncertain as their points' depths make them, seen from near `pose`.
   void RefineFromAfar(const FrameContext& context, Pose* pose, FrameMatches* matches);
   // These replace the matches. `radius`: pixels of a point's level. With `all` false, only points that the last

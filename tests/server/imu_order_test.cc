@@ -306,7 +306,7 @@ TEST_F(ImuOrderTest, PosesAreGivenBetweenPairs) {
       const Eigen::Vector3d apart = pose.world_from_camera.translation - result.world_from_camera.translation;
       EXPECT_LT(apart.norm(), 0.03) << i;
     }
-    is_ready = result.inertial.status == slam::InertialStatus::kReady;
+    is_ready = result.inertial.status == InertialStatus::kReady;
     last = result.world_from_camera.translation;
   }
   ASSERT_TRUE(is_ready);

@@ -29,14 +29,14 @@ inline void ExpectSame(const Eigen::Vector3d& expected, const v1::Vector& found)
 
 // But for the counts of readings, which depend on the order that these come in.
 inline void ExpectSame(const slam::InertialReport& expected, const v1::Location& location) {
-  ASSERT_EQ(location.has_inertial(), expected.status != slam::InertialStatus::kNone);
+  ASSERT_EQ(location.has_inertial(), expected.status != InertialStatus::kNone);
   const v1::Inertial& found = location.inertial();
   EXPECT_EQ(found.status(), static_cast<int>(expected.status));
   EXPECT_EQ(found.level(), expected.is_level);
   EXPECT_EQ(found.rotation_innovation(), expected.rotation_innovation);
   EXPECT_EQ(found.position_innovation(), expected.position_innovation);
   EXPECT_EQ(found.blind_ns(), std::llround(1e9 * expected.blind_seconds));
-  EXPECT_EQ(found.has_velocity(), expected.status == slam::InertialStatus::kReady);
+  EXPECT_EQ(found.has_velocity(), expected.status == InertialStatus::kReady);
   if (!found.has_velocity()) return;
   ExpectSame(expected.motion.velocity, found.velocity());
   ExpectSame(expected.motion.bias.gyroscope, found.gyroscope_bias());
@@ -72,7 +72,7 @@ inline void ExpectSame(const slam::LocalizerResult& expected, const v1::Localize
   EXPECT_EQ(found.inliers(), expected.inliers);
   EXPECT_EQ(found.reprojection_error(), expected.mean_error);
   EXPECT_EQ(found.keyframe(), expected.is_keyframe);
-  EXPECT_EQ(found.calibration().stereo_keypoints(), expected.calibration.stereo);
+  EXPECT_EQ(found.calibration().stereo_keypoints(), expected.calibration.stereo_keypoints);
   EXPECT_EQ(found.calibration().median_disparity(), expected.calibration.median_disparity);
   EXPECT_EQ(found.calibration().median_vertical_disparity(), expected.calibration.median_vertical_disparity);
   EXPECT_EQ(found.calibration().vertical_disparity_spread(), expected.calibration.vertical_disparity_spread);

@@ -141,7 +141,7 @@ TEST(Odometry, DoesNotRefineARightEyeThatIsNotThere) {
 
 TEST(DepthWarnings, AreOfDepthAlone) {
   CalibrationFigures figures;
-  figures.stereo = 300;
+  figures.stereo_keypoints = 300;
   figures.stereo_share = 0.8;
   figures.median_disparity = 0.01;  // as one image sent twice has it
   EXPECT_THAT(DepthWarningsOf(figures, 400), IsEmpty());
@@ -149,7 +149,7 @@ TEST(DepthWarnings, AreOfDepthAlone) {
   EXPECT_THAT(DepthWarningsOf(figures, 400),
               ElementsAre(IsWarning(WarningKind::kImplausibleSpeed, 200, "m/s", "200 m/s: unit of the depth")));
   figures = CalibrationFigures();
-  figures.stereo = 4;
+  figures.stereo_keypoints = 4;
   figures.stereo_share = 0.01;
   EXPECT_THAT(DepthWarningsOf(figures, 400),
               ElementsAre(IsWarning(WarningKind::kFewDepths, 0.01, "1", "only 1.0 % of 400 keypoints have a depth")));

@@ -302,7 +302,7 @@ TEST(ImuBufferTest, TimesOfHostileClients) {
       }
     }
     EXPECT_LE(buffer.gyroscope_step_ns(), ImuBuffer::kSpanNs);
-    const ImuCounts& counts = buffer.counts();
+    const ImuReceived& counts = buffer.counts();
     EXPECT_EQ(counts.received, 54);
     EXPECT_GE(counts.duplicate, 36);
     EXPECT_GE(counts.missing, 0);

@@ -251,7 +251,8 @@ TEST_F(InertialPathTest, PosesBetweenFramesAreThoseOfTheFlight) {
         if (k > 0) {
           const double step = 1e-9 * static_cast<double>(poses[k].time_ns - poses[k - 1].time_ns);
           EXPECT_NEAR(step, 0.005, 1e-6);
-          EXPECT_GT(poses[k].covariance.trace(), poses[k - 1].covariance.trace());
+          // But for how the drift until then is seen from the camera, which moves.
+          EXPECT_GT(poses[k].covariance.trace(), 0.999 * poses[k - 1].covariance.trace());
         }
         last = poses[k].world_from_camera;
       }
@@ -259,13 +260,16 @@ TEST_F(InertialPathTest, PosesBetweenFramesAreThoseOfTheFlight) {
         return std::fabs(1e-9 * static_cast<double>(p.time_ns) - frame.seconds) < 1e-5;
       });
       ASSERT_NE(at, poses.end());
-      // A left increment of camera_from_world.
-      const Pose moved = found * (truth.Inverse() * frame.truth);
-      const Pose error = at->world_from_camera.Inverse() * moved;
+      const auto error_from = [&](const Pose& then, const Pose& then_found) {
+        return at->world_from_camera.Inverse() * (then_found * (then.Inverse() * frame.truth));
+      };
+      const Pose error = error_from(truth, found);
       EXPECT_LT(error.translation.norm(), 0.02);
       EXPECT_LT(kDegrees * AngleOf(error.rotation), 0.3);
+      // Since the map's first frame, as the covariance: a left increment of camera_from_world.
+      const Pose drifted = error_from(run.record.truth[0], run.record.path[0]);
       Eigen::Matrix<double, 6, 1> increment;
-      increment << RotationVectorOf(error.rotation), error.translation;
+      increment << RotationVectorOf(drifted.rotation), drifted.translation;
       squares += increment.dot(at->covariance.ldlt().solve(increment)) / 6;
       ++frames;
     }
@@ -276,8 +280,9 @@ TEST_F(InertialPathTest, PosesBetweenFramesAreThoseOfTheFlight) {
     found = result.world_from_camera;
   }
   EXPECT_GT(frames, 80);
+  std::printf("normalised squared error %.3f\n", squares / frames);
   EXPECT_LT(squares / frames, 1.5);
-  EXPECT_GT(squares / frames, 0.01);
+  EXPECT_GT(squares / frames, 0.05);
 }
 
 // Whatever the number of threads, and of batches that readings come in.

@@ -151,6 +151,11 @@ TEST(Localizer, ClosesTheLoop) {
   const PathErrors closed = ComparePaths(closing.path, closing.truth);
   const PathErrors open = ComparePaths(drifting.path, drifting.truth);
   EXPECT_LT(closed.end, 0.5 * open.end) << closed.end << " m beside " << open.end;
+  // And it says that it is better.
+  const auto sigma_of = [](const Driver& driver) {
+    return std::sqrt(driver.last.covariance.diagonal().tail<3>().sum());
+  };
+  EXPECT_LT(sigma_of(closing), 0.7 * sigma_of(drifting)) << sigma_of(closing) << " m beside " << sigma_of(drifting);
   // The map has moved along: its keyframes and points are near the truth.
   std::vector<Pose> keyframes;
   closing.localizer->VisitMap(
@@ -253,7 +258,7 @@ TEST_F(LocalizerOnALap, TellsOfTheMap) {
   EXPECT_GT(last_.points, 500);
   EXPECT_FALSE(last_.map_full);
   EXPECT_THAT(last_.warnings, testing::IsEmpty());
-  EXPECT_GT(last_.calibration.stereo, 100);
+  EXPECT_GT(last_.calibration.stereo_keypoints, 100);
   EXPECT_NEAR(last_.calibration.median_vertical_disparity, 0, 0.1);
   EXPECT_NEAR(last_.calibration.speed, 10, 1);  // a loop that closed has moved the map by centimetres
   for (int axis = 0; axis < 3; ++axis) {
@@ -556,9 +561,11 @@ TEST(Localizer, RefusesWhatItCannotUse) {
 
 TEST(CalibrationWatch, WarnsWithFigures) {
   using ::testing::ElementsAre;
-  const auto warnings = [](const CalibrationFigures& f, double angle = 0) { return WarningsOf(f, 1000, angle); };
+  const auto warnings = [](const CalibrationFigures& f, double angle = 0, double swapped_share = 0) {
+    return WarningsOf(f, 1000, angle, swapped_share);
+  };
   CalibrationFigures good;
-  good.stereo = 600;
+  good.stereo_keypoints = 600;
   good.stereo_share = 0.6;
   good.median_disparity = 12;
   EXPECT_THAT(warnings(good, 0.001), testing::IsEmpty());
@@ -580,12 +587,11 @@ TEST(CalibrationWatch, WarnsWithFigures) {
   bad.speed = 400;
   EXPECT_THAT(warnings(bad), ElementsAre(IsWarning(WarningKind::kImplausibleSpeed, 400, "m/s", "400 m/s: baseline")));
   bad = {};
-  bad.stereo = 10;
+  bad.stereo_keypoints = 10;
   bad.stereo_share = 0.01;
   EXPECT_THAT(warnings(bad), ElementsAre(IsWarning(WarningKind::kDifferentScenes, 0.01, "1",
                                                    "only 1.0 % of 1000 keypoints are in both images")));
-  bad.swapped_share = 0.5;
-  EXPECT_THAT(warnings(bad),
+  EXPECT_THAT(warnings(bad, 0, 0.5),
               ElementsAre(IsWarning(WarningKind::kSwapped, 0.5, "1", "left and right seem to be exchanged: 1 %")));
 }
 

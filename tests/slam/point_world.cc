@@ -59,18 +59,17 @@ void PointWorld::Repeat(size_t points) {
   }
 }
 
-absl::Status PointWorld::Find(const PixelPair&, StereoFrame* frame) {
+void PointWorld::See(const Pose& camera_from_world, bool closed, StereoFrame* frame) {
   *frame = {};
   frame->levels = 1;
   frame->scale[0] = 1;
   now_.is_there.assign(points_.size(), 0);
   now_.at.assign(points_.size(), Eigen::Vector2d::Zero());
   now_.by_keypoint.clear();
-  const Pose camera_from_world = world_from_camera_.Inverse();
   Features& f = frame->left;
   f.descriptor_bytes = static_cast<int>(kBytes);
   const Eigen::AlignedBox2d thing = ThingFrom(camera_from_world);
-  for (size_t i = 0; i < points_.size() && !closed_; ++i) {
+  for (size_t i = 0; i < points_.size() && !closed; ++i) {
     const Eigen::Vector3d p = camera_from_world * points_[i];
     if (p.z() < 1 || p.z() > farthest_) continue;
     const StereoPixel pixel = Project(camera_, p);
@@ -99,13 +98,18 @@ absl::Status PointWorld::Find(const PixelPair&, StereoFrame* frame) {
     frame->disparity.push_back(is_stereo ? static_cast<float>(pixel.disparity + Noise()) : 0);
     frame->vertical_disparity.push_back(is_stereo ? static_cast<float>(pixel.vertical_disparity + Noise()) : 0);
   }
+}
+
+absl::Status PointWorld::Find(const PixelPair&, StereoFrame* frame) {
+  See(world_from_camera_.Inverse(), closed_ || left_closed_, frame);
   return absl::OkStatus();
 }
 
-absl::Status PointWorld::FindOne(const Pixels& image, const ImageView&, StereoFrame* frame) {
-  const absl::Status status = Find({image, image}, frame);
+absl::Status PointWorld::FindOne(const Pixels&, const ImageView&, StereoFrame* frame) {
+  const Pose left_from_world = world_from_camera_.Inverse();
+  See(left_closed_ ? RightFromLeft(camera_) * left_from_world : left_from_world, closed_, frame);
   ClearStereo(frame);
-  return status;
+  return absl::OkStatus();
 }
 
 void PointWorld::Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,

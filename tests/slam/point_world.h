@@ -29,7 +29,8 @@ class PointWorld : public FrontEnd {
 
   // What the next Find() sees.
   void Look(const Pose& world_from_camera) { world_from_camera_ = world_from_camera; }
-  void Close(bool closed) { closed_ = closed; }  // sees nothing
+  void Close(bool closed) { closed_ = closed; }           // sees nothing
+  void CloseLeft(bool closed) { left_closed_ = closed; }  // the left camera sees nothing; FindOne() is the right one's
   // Where the points of a thing that moves are now, in world coordinates; as many at each call. It hides all that is in
   // the rectangle of the picture around it.
   void PutThing(const std::vector<Eigen::Vector3d>& points);
@@ -55,6 +56,7 @@ class PointWorld : public FrontEnd {
     std::multimap<std::pair<float, float>, size_t> by_keypoint;  // as reported
   };
   void MakeDescriptors();  // of points that have none
+  void See(const Pose& camera_from_world, bool closed, StereoFrame* frame);
   // The rectangle of the picture that the thing hides.
   Eigen::AlignedBox2d ThingFrom(const Pose& camera_from_world) const;
   double Noise() { return noise_ * normal_(random_); }
@@ -67,7 +69,7 @@ class PointWorld : public FrontEnd {
   size_t of_thing_ = 0;
   std::vector<uint8_t> descriptors_;
   Pose world_from_camera_;
-  bool closed_ = false;
+  bool closed_ = false, left_closed_ = false;
   double farthest_ = 60;  // metres
   double noise_ = 0.2;
   int flips_ = 0;

@@ -74,6 +74,21 @@ TEST_F(RenderedTest, NoiseAndGainCostLittle) {
   EXPECT_LT(record.Errors().absolute, 0.005 * record.Errors().length);
 }
 
+// What a pose says of its error is neither too little nor by far too much.
+TEST_F(RenderedTest, CovariancesAreThoseOfTheErrors) {
+  options_.head = {{752, 480, 458.654, 367.215, 248.375}, 0.11, {}};
+  features_ = 1200;
+  for (const uint32_t seed : {1u, 2u}) {
+    options_.seed = seed;
+    const DriveRecord::Claims claims = Run(60).TrackingClaims();
+    EXPECT_GE(claims.all, 55);
+    EXPECT_EQ(claims.wrong, 0);
+    EXPECT_LT(claims.sigma, 6 * claims.error);
+    EXPECT_GT(claims.normalised, 0.03);
+    EXPECT_LT(claims.normalised, 1.5);
+  }
+}
+
 // A bonnet of corners that moves along with the camera, over a quarter of the picture: where it is masked, the camera
 // is located about as well as without it, and there is nothing to warn of.
 TEST_F(RenderedTest, AMaskedBonnetDoesNotHoldTheCamera) {

@@ -37,19 +37,6 @@ LocationStatus ToTerm(slam::TrackingStatus status) {
   return LocationStatus::kLost;
 }
 
-InertialStatus ToTerm(slam::InertialStatus status) {
-  switch (status) {
-    case slam::InertialStatus::kNone:
-    case slam::InertialStatus::kInitializing:
-      return InertialStatus::kInitializing;
-    case slam::InertialStatus::kReady:
-      return InertialStatus::kReady;
-    case slam::InertialStatus::kLeftOut:
-      return InertialStatus::kLeftOut;
-  }
-  return InertialStatus::kInitializing;
-}
-
 CameraPose ToValues(const slam::Pose& pose) {
   const Eigen::Quaterniond& q = pose.rotation;
   const double sign = q.w() < 0 ? -1 : 1;
@@ -69,10 +56,9 @@ std::array<double, 21> ToValues(const Eigen::Matrix<double, 6, 6>& covariance) {
   return values;
 }
 
-// But for the readings.
 Inertial ToInertial(const slam::InertialReport& report) {
   Inertial inertial;
-  inertial.status = ToTerm(report.status);
+  inertial.status = report.status;
   inertial.level = report.is_level;
   inertial.velocity = ToValues(report.motion.velocity);
   inertial.gyroscope_bias = ToValues(report.motion.bias.gyroscope);
@@ -83,6 +69,7 @@ Inertial ToInertial(const slam::InertialReport& report) {
   inertial.rotation_innovation = report.rotation_innovation;
   inertial.position_innovation = report.position_innovation;
   inertial.blind_seconds = report.blind_seconds;
+  inertial.readings = report.counts;
   return inertial;
 }
 
@@ -106,11 +93,9 @@ Location ToLocation(slam::LocalizerResult&& result) {
   location.rig_rotation = ToValues(result.rig_rotation);
   location.rig_uncertainty = ToValues(result.rig_uncertainty);
   location.warnings = std::move(result.warnings);
-  const slam::CalibrationFigures& c = result.calibration;
-  location.calibration = {c.stereo,           c.stereo_share, c.median_vertical_disparity, c.vertical_disparity_spread,
-                          c.median_disparity, c.speed};
+  location.calibration = result.calibration;
   location.map_full = result.map_full;
-  if (result.inertial.status != slam::InertialStatus::kNone) location.inertial = ToInertial(result.inertial);
+  if (result.inertial.status != InertialStatus::kNone) location.inertial = ToInertial(result.inertial);
   return location;
 }
 
@@ -159,9 +144,8 @@ absl::Status Localization::Answer(slam::LocalizerResult&& result, Location* loca
   times->match_ns = front_end_.match_ns();
   times->locate_ns = result.track_ns;
   times->adjust_ns = result.adjust_ns;
-  const slam::ImuCounts counts = result.inertial.counts;
   *location = ToLocation(std::move(result));
-  if (location->inertial.has_value()) location->inertial->readings = ToReceived(counts);
+  if (location->inertial.has_value()) location->inertial->readings = WithLost(location->inertial->readings);
   return absl::OkStatus();
 }
 
@@ -178,15 +162,10 @@ void Localization::PredictPoses(const std::vector<int64_t>& sensor_times_ns, std
   });
 }
 
-ImuReceived Localization::ToReceived(const slam::ImuCounts& counts) const {
-  return {counts.received + lost_readings_,
-          counts.late,
-          counts.duplicate,
-          counts.unsorted,
-          counts.missing,
-          counts.saturated,
-          counts.frozen,
-          counts.dropped + lost_readings_};
+ImuReceived Localization::WithLost(ImuReceived counts) const {
+  counts.received += lost_readings_;
+  counts.dropped += lost_readings_;
+  return counts;
 }
 
 absl::Status Localization::Load(const std::string& path) {

@@ -72,7 +72,7 @@ class Localization {
   // As slam::Localizer::PredictPoses().
   void PredictPoses(const std::vector<int64_t>& sensor_times_ns, std::vector<ImuPose>* poses) const;
   // Of all AddImu().
-  ImuReceived imu_received() const { return ToReceived(localizer_->imu_counts()); }
+  ImuReceived imu_received() const { return WithLost(localizer_->imu_counts()); }
 
   // FAILED_PRECONDITION: there is no map yet. RESOURCE_EXHAUSTED, INTERNAL: errors of AtomicFile.
   absl::Status Save(const std::string& path) const { return localizer_->SaveMap(path); }
@@ -87,7 +87,7 @@ class Localization {
   explicit Localization(const LocalizationOptions& options)
       : front_end_(options.detector), max_map_bytes_(options.max_map_bytes) {}
   absl::Status Answer(slam::LocalizerResult&& result, Location* location, FrameTimes* times) const;
-  ImuReceived ToReceived(const slam::ImuCounts& counts) const;
+  ImuReceived WithLost(ImuReceived counts) const;
 
   slam::LaneFrontEnd front_end_;
   std::unique_ptr<slam::Localizer> localizer_;
