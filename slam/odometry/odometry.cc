@@ -13,14 +13,6 @@
 namespace glint::slam {
 namespace {
 
-// A pose of a camera that is another's with `change` before it, as its covariance.
-void Change(const Pose& change, PoseFit* fit) {
-  const Eigen::Matrix<double, 6, 6> by = AdjointOf(change);
-  fit->covariance = by * fit->covariance * by.transpose();
-  fit->measured = change * fit->measured;
-  fit->measured_covariance = by * fit->measured_covariance * by.transpose();
-}
-
 // Seconds that are measured between keyframes: over more, a tilt of the map, which is taken for an acceleration, would
 // count for more than images do.
 constexpr double kLongestLink = 1;
@@ -191,6 +183,28 @@ PosePrediction Odometry::Predict(int64_t time_ns) const {
   return motion_.Predict(camera_from_world_, SecondsBetween(last_time_ns_, time_ns), coasting_);
 }
 
+bool Odometry::FindPose(const PosePrior* prior, PosePrediction prediction, Pose* camera_from_world) {
+  FrameContext context{camera_, map_, reference_keyframe_, frame_, prior};
+  if (!is_right_alone_) return pose_finder_.Find(context, prediction, camera_from_world, &matches_);
+  const Pose right_from_left = RightFromLeft(camera_), left_from_right = right_from_left.Inverse();
+  const Eigen::Matrix<double, 6, 6> to_right = AdjointOf(right_from_left), to_left = AdjointOf(left_from_right);
+  PosePrior of_right;
+  if (prior != nullptr) {
+    of_right = {right_from_left * prior->camera_from_world, to_right * prior->covariance * to_right.transpose()};
+    context.prior = &of_right;
+  }
+  prediction.camera_from_world = right_from_left * prediction.camera_from_world;
+  Pose right_from_world = right_from_left * *camera_from_world;
+  if (!pose_finder_.Find(context, prediction, &right_from_world, &matches_)) return false;
+  *camera_from_world = left_from_right * right_from_world;
+  PoseFit& fit = matches_.fit;
+  fit.covariance = to_left * fit.covariance * to_left.transpose();
+  fit.measured = left_from_right * fit.measured;
+  fit.measured_covariance = to_left * fit.measured_covariance * to_left.transpose();
+  matches_.uncertainty = matches_.uncertainty.Then(left_from_right, {});
+  return true;
+}
+
 bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
   if (map_.keyframes.empty()) {
     matches_.Clear();
@@ -204,23 +218,9 @@ bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
   const bool is_on_imu = inertial_.has_value() && inertial_->is_ready();
   PosePrior prior;
   if (is_on_imu) prior = {inertial_->filter().camera_from_world(), PriorCovarianceOf(inertial_->filter())};
-  PosePrediction prediction = is_on_imu ? PredictionOf(inertial_->filter()) : Predict(time_ns);
-  Pose found = camera_from_world_, seen_from_left;
-  if (is_right_alone_) {
-    seen_from_left = RightFromLeft(camera_);
-    const Eigen::Matrix<double, 6, 6> by = AdjointOf(seen_from_left);
-    prior = {seen_from_left * prior.camera_from_world, by * prior.covariance * by.transpose()};
-    prediction.camera_from_world = seen_from_left * prediction.camera_from_world;
-    found = seen_from_left * found;
-  }
-  const FrameContext context{camera_, map_, reference_keyframe_, frame_, is_on_imu ? &prior : nullptr};
-  bool is_found = pose_finder_.Find(context, prediction, &found, &matches_);
-  if (is_right_alone_) {
-    found = seen_from_left.Inverse() * found;
-    Change(seen_from_left.Inverse(), &matches_.fit);
-    matches_.uncertainty = matches_.uncertainty.Then(seen_from_left.Inverse(), {});
-  }
-  if (!is_found || IsContradicted(matches_.fit)) {
+  const PosePrediction prediction = is_on_imu ? PredictionOf(inertial_->filter()) : Predict(time_ns);
+  Pose found = camera_from_world_;
+  if (!FindPose(is_on_imu ? &prior : nullptr, prediction, &found) || IsContradicted(matches_.fit)) {
     if (is_on_imu && inertial_->is_ready()) {
       CoastOnImu(keypoints);
     } else {

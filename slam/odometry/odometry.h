@@ -213,6 +213,8 @@ class Odometry {
   Eigen::Matrix<double, 6, 6> AnchorCovarianceAt(const Pose& camera_from_world) const {
     return UncertaintyAt(camera_from_world, {}).Total(RigSigma());
   }
+  // PoseFinder::Find() of frame_, for the left camera, whichever image the keypoints are of.
+  bool FindPose(const PosePrior* prior, PosePrediction prediction, Pose* camera_from_world);
   // Updates pose, motion and status by the frame. True: it is to be a keyframe.
   bool LocateFrame(int64_t time_ns, int keypoints);
   void Coast(int64_t time_ns, int keypoints);

@@ -29,11 +29,22 @@ uint64_t HashOf(const ImageView& image) {
   return hash;
 }
 
+// One value, as a covered or blinded camera sends it.
+bool IsFlat(const ImageView& image) {
+  const auto width = static_cast<size_t>(image.width);
+  for (int y = 0; y < image.height; ++y) {
+    const uint8_t* const row = image.row(y);
+    if (row[0] != image.row(0)[0] || std::memcmp(row, row + 1, width - 1) != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool FrozenImageWatch::Look(const ImageView& left, const ImageView& right) {
   const std::array<uint64_t, 2> now = {HashOf(left), HashOf(right)};
-  const bool left_again = has_last_ && now[0] == last_[0], right_again = has_last_ && now[1] == last_[1];
+  const bool left_again = has_last_ && now[0] == last_[0] && !IsFlat(left);
+  const bool right_again = has_last_ && now[1] == last_[1] && !IsFlat(right);
   last_ = now;
   has_last_ = true;
   is_left_ = left_again;

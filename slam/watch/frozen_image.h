@@ -15,7 +15,8 @@ namespace glint::slam {
 class FrozenImageWatch {
  public:
   // A pair of images of one shape. True: one of them has the very pixels of the last pair's, and the other one has not,
-  // so that they are of two moments. A camera's noise makes sure that a new image differs.
+  // so that they are of two moments. A camera's noise makes sure that a new image differs, unless it is of one value,
+  // which is never taken for frozen.
   bool Look(const ImageView& left, const ImageView& right);
   // Such pairs in a row, with the last one.
   int count() const { return count_; }

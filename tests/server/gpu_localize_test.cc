@@ -12,6 +12,7 @@
 #include "server/operations/localize/localization.h"
 #include "tests/server/flight.h"
 #include "tests/server/gpu_lanes.h"
+#include "tests/support/images.h"
 #include "tests/support/remap_cases.h"
 
 namespace glint::testing {
@@ -70,11 +71,18 @@ bool SameBytes(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
+// In the frames from `blind_from` to the one before `blind_to` the left image is black.
 void ExpectTheBytesOfTheCpus(const slam::DriveOptions& drive, const LocalizationOptions& options,
-                             const RemapTable* table = nullptr) {
-  const std::vector<slam::DriveFrame> frames = RenderFlight(drive);
+                             const RemapTable* table = nullptr, size_t blind_from = 0, size_t blind_to = 0) {
+  std::vector<slam::DriveFrame> frames = RenderFlight(drive);
+  for (size_t i = blind_from; i < blind_to; ++i) frames[i].left = Flat(frames[i].left.shape(), 0);
   const std::vector<Location> cpu = Locate(Lanes(Backend::kCpu, 2), options, frames, table);
   EXPECT_EQ(cpu.back().status, LocationStatus::kTracking);
+  for (size_t i = blind_from; i < blind_to; ++i) {
+    EXPECT_EQ(cpu[i].status, LocationStatus::kTracking) << i;
+    ASSERT_FALSE(cpu[i].warnings.empty()) << i;
+    EXPECT_EQ(cpu[i].warnings[0].kind, WarningKind::kOneCamera) << i;
+  }
   const LaneSet gpu = Lanes(Backend::kCuda, 2);
   for (int again = 0; again < 2; ++again) {
     const std::vector<Location> found = Locate(gpu, options, frames, table);
@@ -106,6 +114,15 @@ TEST(GpuLocalize, PosesOfRawPairs) {
   options.camera.focal_length *= kLarger;
   const RemapTable table = LensTable(options.camera.image, options.camera.image, 0.0005, 1 / kLarger, 0);
   ExpectTheBytesOfTheCpus(drive, options, &table);
+}
+
+TEST(GpuLocalize, PosesOfTheRightCameraAlone) {
+  if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
+  const slam::DriveOptions drive = FlightOptions({376, 240, 229, 187.5, 119.5}, 45);
+  LocalizationOptions options = OptionsOf(drive.head, 700);
+  ExpectTheBytesOfTheCpus(drive, options, nullptr, 20, 30);
+  const RemapTable table = LensTable(options.camera.image, options.camera.image, 0.0005, 1, 0);
+  ExpectTheBytesOfTheCpus(drive, options, &table, 20, 30);
 }
 
 TEST(GpuLocalize, PosesOfACameraWithDepth) {

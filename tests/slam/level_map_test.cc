@@ -29,8 +29,6 @@ constexpr double kRate = 10;             // frames per second
 constexpr int64_t kFrameNs = 100'000'000, kReadingNs = 10'000'000;
 constexpr int kFlight = 60;  // frames of the map that is saved
 
-StereoCamera CameraOfTest() { return {{800, 400}, 450, 402, 196, 0.5, Eigen::Vector3d::Zero()}; }
-
 ImuBias SomeBias() { return {{0.01, -0.02, 0.015}, {0.05, -0.03, 0.04}}; }
 
 std::vector<Eigen::Vector3d> PointsOfRound() {

@@ -33,8 +33,6 @@ constexpr double kTurn = 6.283185307179586;
 constexpr int64_t kFrameNs = 100'000'000;
 constexpr uint64_t kFirstFrame = ~uint64_t{0} - 1000;  // the id of a driver's first frame
 
-StereoCamera CameraOfTest() { return {{800, 400}, 450, 402, 196, 0.5, Eigen::Vector3d::Zero()}; }
-
 // Houses around the round, and some within it.
 std::vector<Eigen::Vector3d> PointsOfRound(uint32_t seed) {
   std::mt19937 random(seed);

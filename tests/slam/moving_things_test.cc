@@ -16,8 +16,6 @@
 namespace glint::slam {
 namespace {
 
-StereoCamera CameraOfTest() { return {{800, 400}, 450, 402, 196, 0.5, Eigen::Vector3d::Zero()}; }
-
 // Points before a camera that is at `camera_from_world` for a part of them, and elsewhere for the others.
 class TwoMotions {
  public:

@@ -25,16 +25,6 @@ namespace {
 constexpr double kDegree = 0.017453292519943295;
 constexpr int64_t kFrameNs = 100'000'000;
 
-StereoCamera CameraOfTest() {
-  StereoCamera camera;
-  camera.image = {800, 400};
-  camera.focal_length = 450;
-  camera.centre_x = 402;
-  camera.centre_y = 196;
-  camera.baseline = 0.5;
-  return camera;
-}
-
 // Along the road, in gentle curves that stay on it: a metre a frame.
 Pose OnTheRoad(int frame) {
   const double z = frame;

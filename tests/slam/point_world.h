@@ -18,6 +18,9 @@
 
 namespace glint::slam {
 
+// The camera that most tests look with.
+inline StereoCamera CameraOfTest() { return {{800, 400}, 450, 402, 196, 0.5, Eigen::Vector3d::Zero()}; }
+
 class PointWorld : public FrontEnd {
  public:
   // Points on both sides of a road along z, from z = -10 to `length` + 60. Each has a descriptor of its own. `camera`

@@ -25,7 +25,6 @@ using ::testing::SizeIs;
 
 constexpr int64_t kFrameNs = 100'000'000;
 
-StereoCamera CameraOfTest() { return {{800, 400}, 450, 402, 196, 0.5, Eigen::Vector3d::Zero()}; }
 Pose OnTheRoad(double z) { return {Eigen::Quaterniond::Identity(), {0, 0, z}}; }
 
 // A world with something near in front of it, whose keypoints are at the same place of the picture, but for a shift.
@@ -148,6 +147,14 @@ TEST(FrozenImage, IsOneOfTwoThatStays) {
   EXPECT_FALSE(watch.Look(c, a));
   EXPECT_TRUE(watch.Look(b, a));
   EXPECT_THAT(watch.Warnings()[0].text, HasSubstr("the right image is frozen"));
+  // Black, or white with glare: such images are the same without being frozen.
+  const Image black = testing::Flat({83, 40}, 0);
+  EXPECT_FALSE(watch.Look(black, b));
+  EXPECT_FALSE(watch.Look(black, c));
+  Image nearly = Image::CopyOf(black);
+  nearly.row(39)[82] = 1;
+  EXPECT_FALSE(watch.Look(nearly, b));
+  EXPECT_TRUE(watch.Look(nearly, a));
   // One pixel, the last one, makes another image.
   Image other = Image::CopyOf(b);
   other.row(39)[82] ^= 1;
