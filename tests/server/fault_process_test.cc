@@ -93,15 +93,25 @@ TEST(FaultTest, MemoryThatCannotBeHadRefusesAFrameOrEndsTheProcess) {
     ASSERT_TRUE(Detect(channel, 64, 48).ok());
     server.Signal(SIGUSR2);
     absl::SleepFor(absl::Milliseconds(20));
-    const grpc::Status first = Detect(channel, 300, 200);
-    const grpc::Status second = Detect(channel, 300, 200);
-    if (second.ok()) {
-      EXPECT_TRUE(first.ok() || first.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) << first.error_message();
-      EXPECT_EQ(first.error_message(), first.ok() ? "" : "frame: the server has no memory left for it");
-      ++(first.ok() ? unharmed : refused);
+    // Whichever of the first two frames it falls on: the third is after it.
+    int lost = 0;
+    bool gone = false;
+    for (int frame = 0; frame < 2; ++frame) {
+      const grpc::Status status = Detect(channel, 300, 200);
+      gone = gone || status.error_code() == grpc::StatusCode::UNAVAILABLE;
+      if (status.ok() || gone) continue;
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << status.error_message();
+      EXPECT_EQ(status.error_message(), "frame: the server has no memory left for it");
+      ++lost;
+    }
+    EXPECT_LE(lost, 1);
+    const grpc::Status last = Detect(channel, 300, 200);
+    if (last.ok()) {
+      EXPECT_FALSE(gone);
+      ++(lost == 0 ? unharmed : refused);
       server.Signal(SIGTERM);
     } else {
-      EXPECT_EQ(second.error_code(), grpc::StatusCode::UNAVAILABLE) << second.error_message();
+      EXPECT_EQ(last.error_code(), grpc::StatusCode::UNAVAILABLE) << last.error_message();
       ++ended;
     }
     const int code = server.Join();
@@ -109,7 +119,7 @@ TEST(FaultTest, MemoryThatCannotBeHadRefusesAFrameOrEndsTheProcess) {
     const bool out_of_memory = log.find("glint-server: out of memory\n") != std::string::npos;
     // What serves still ends well, unless the call that fails was one of those at the end.
     EXPECT_EQ(code, out_of_memory ? 1 : 0) << log;
-    EXPECT_TRUE(second.ok() || out_of_memory) << log;
+    EXPECT_TRUE(last.ok() || out_of_memory) << log;
   }
   std::printf("%d frames refused, %d processes ended, %d unharmed\n", refused, ended, unharmed);
   EXPECT_GT(ended, 0);
