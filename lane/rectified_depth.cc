@@ -14,7 +14,7 @@ DepthView RectifiedDepth::Remap(const DepthView& depth, const RemapTable& table)
 
 DepthView RectifiedDepth::Register(const DepthView& depth, const DepthTable& table) {
   samples_.resize(static_cast<size_t>(table.shape.pixels()));
-  cpu::RegisterDepth(depth, table, samples_.data());
+  register_depth_(depth, table, samples_.data());
   return ViewOf(table.shape, {depth.sensor.unit, 0, 0});
 }
 

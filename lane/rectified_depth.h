@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/rectify/register_depth.h"
 #include "features/camera/depth_table.h"
 #include "features/camera/remap_table.h"
 #include "features/depth.h"
@@ -23,6 +24,7 @@ class RectifiedDepth {
  private:
   DepthView ViewOf(Shape shape, const DepthSensor& sensor) const;
 
+  const cpu::RegisterDepthFunction register_depth_ = cpu::BestRegisterDepth();
   std::vector<uint16_t> samples_;  // of machines whose lower byte comes first, as a view has it
 };
 

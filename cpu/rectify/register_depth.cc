@@ -1,101 +1,207 @@
-// A row of the sensor is projected in parts of kPart pixels, by a loop that compilers turn into vectors, and then
-// drawn.
-#include "cpu/rectify/register_depth.h"
-
+// A row of the sensor is projected a vector of pixels at a time, and what they cover is then drawn pixel by pixel: most
+// cover two columns and two rows at most, which takes no branches.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/rectify/register_depth.cc"
+#include "cpu/common/targets.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// After foreach_target.
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 
-namespace glint::cpu {
-namespace {
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
+#include "cpu/rectify/register_depth.h"
 
-constexpr int kPart = 256;
+HWY_BEFORE_NAMESPACE();
+namespace glint::cpu::HWY_NAMESPACE {
 
-// The least and the largest sample that count; least > most: none does.
-struct Samples {
-  int least = 1, most = 65535;
+constexpr int kDepthLanes = static_cast<int>(HWY_LANES(float));
+
+// What a row of the sensor is projected with: its samples, the rays of the corners above and below its pixels, and
+// those of the centres.
+struct DepthRow {
+  const uint8_t* samples;
+  const float *above_x, *below_x, *above_y, *below_y, *above_w, *below_w, *centre_w;
 };
 
-Samples MeasuredBy(const DepthSensor& sensor) {
-  Samples samples;
-  const auto counts = [&](int sample) { return IsMeasured(sensor, static_cast<uint16_t>(sample)); };
-  while (samples.least <= samples.most && !counts(samples.least)) ++samples.least;
-  while (samples.least <= samples.most && !counts(samples.most)) --samples.most;
-  return samples;
+// A copy of a row with less pixels than a vector has, all others without a measurement.
+struct ShortDepthRow {
+  ShortDepthRow(const DepthRow& row, int width) {
+    const auto corners = static_cast<size_t>(width + 1), pixels = static_cast<size_t>(width);
+    const float* const from[] = {row.above_x, row.below_x, row.above_y, row.below_y, row.above_w, row.below_w};
+    for (size_t i = 0; i < 6; ++i) std::copy_n(from[i], corners, rays[i].begin());
+    std::copy_n(row.centre_w, pixels, rays[6].begin());
+    std::memcpy(samples.data(), row.samples, 2 * pixels);
+  }
+  DepthRow row() const {
+    return {samples.data(), rays[0].data(), rays[1].data(), rays[2].data(),
+            rays[3].data(), rays[4].data(), rays[5].data(), rays[6].data()};
+  }
+
+  std::array<std::array<float, kDepthLanes + 1>, 7> rays = {};
+  std::array<uint8_t, size_t{2}* kDepthLanes> samples = {};
+};
+
+struct DepthProjection {
+  float least, most;  // of the samples that count
+  std::array<float, 3> offset;
+  Shape image;
+};
+
+// Of each pixel of a vector: where the first of the image's pixels lies that it covers, how many columns and rows it
+// covers after that one, the elements to the last row, and its depth less 1. One that does not count has kNoDepth.
+struct DepthFootprints {
+  HWY_ALIGN uint32_t first[kDepthLanes];
+  HWY_ALIGN uint32_t columns[kDepthLanes];
+  HWY_ALIGN uint32_t rows[kDepthLanes];
+  HWY_ALIGN uint32_t depth[kDepthLanes];
+};
+constexpr uint16_t kNoDepth = 65535;
+
+// What an axis' pixels are covered by: the integers within kMargin of four values, from 0 to side - 1. `exists` is
+// false if there are none, or if the values lie too far apart.
+struct Covered {
+  hn::Vec<D32> first, more;
+  hn::Mask<DF> exists;
+};
+HWY_INLINE Covered Cover(VF a, VF b, VF c, VF d, float side) {
+  const DF df;
+  const VF least = hn::Min(hn::Min(a, b), hn::Min(c, d)), most = hn::Max(hn::Max(a, b), hn::Max(c, d));
+  const VF margin = hn::Set(df, DepthTable::kMargin);
+  const VF from = hn::Max(hn::Sub(least, margin), hn::Zero(df));
+  const VF to = hn::Min(hn::Add(most, margin), hn::Set(df, side - 1));
+  const VF begin = hn::Ceil(hn::Min(from, hn::Set(df, side))), end = hn::Floor(hn::Max(to, hn::Set(df, -1.0F)));
+  return {hn::ConvertTo(D32(), begin), hn::ConvertTo(D32(), hn::Sub(end, begin)),
+          hn::And(hn::Le(hn::Sub(most, least), hn::Set(df, DepthTable::kMostPixels)), hn::Le(begin, end))};
 }
 
-// Corners of a row of the sensor's pixels, above and below it.
-struct Corners {
-  const float* above;
-  const float* below;
-};
+enum class Covers { kNothing, kTwoByTwo, kMore };  // at most
 
-struct Row {
-  Corners x, y, w;
-  const float* centre_w;
-};
-
-// Pixels x0..x1, y0..y1 of the image, and their depth; 0: the pixel does not count.
-struct Footprints {
-  std::array<float, kPart> z;
-  std::array<int32_t, kPart> x0, x1, y0, y1, depth;
-};
-
-// The integers within kMargin of four values, from 0 to side - 1: few enough of them, or `*good` becomes 0.
-inline void Cover(float a, float b, float c, float d, float side, int32_t* first, int32_t* last, int32_t* good) {
-  const float ab = b < a ? b : a, cd = d < c ? d : c, most_ab = b > a ? b : a, most_cd = d > c ? d : c;
-  const float least = cd < ab ? cd : ab, most = most_cd > most_ab ? most_cd : most_ab;
-  float from = least - DepthTable::kMargin, to = most + DepthTable::kMargin;
-  *good &= static_cast<int32_t>(most - least <= DepthTable::kMostPixels) & static_cast<int32_t>(to >= 0);
-  from = from > 0 ? from : 0;
-  from = from < side ? from : side;
-  to = to > 0 ? to : 0;
-  to = to < side - 1 ? to : side - 1;
-  const auto whole = static_cast<int32_t>(from);
-  *first = whole + static_cast<int32_t>(static_cast<float>(whole) < from);
-  *last = static_cast<int32_t>(to);
+HWY_INLINE Covers ProjectDepth(const DepthRow& row, int at, const DepthProjection& by, DepthFootprints* to) {
+  const DF df;
+  const D32 d32;
+  const hn::Rebind<uint16_t, DF> d16;
+  HWY_ALIGN uint16_t samples[kDepthLanes];
+  std::memcpy(samples, row.samples + 2 * ptrdiff_t{at}, sizeof(samples));
+  const VF z = hn::ConvertTo(df, hn::PromoteTo(d32, hn::Load(d16, samples)));
+  auto good = hn::And(hn::Ge(z, hn::Set(df, by.least)), hn::Le(z, hn::Set(df, by.most)));
+  if (hn::AllFalse(df, good)) return Covers::kNothing;
+  const auto plus = [&](const float* rays, float offset) {
+    return hn::Add(hn::Mul(hn::LoadU(df, rays), z), hn::Set(df, offset));
+  };
+  const VF w0 = plus(row.above_w + at, by.offset[2]), w1 = plus(row.above_w + at + 1, by.offset[2]),
+           w2 = plus(row.below_w + at, by.offset[2]), w3 = plus(row.below_w + at + 1, by.offset[2]);
+  const VF zero = hn::Zero(df);
+  good =
+      hn::And(good, hn::And(hn::And(hn::Gt(w0, zero), hn::Gt(w1, zero)), hn::And(hn::Gt(w2, zero), hn::Gt(w3, zero))));
+  const auto covered = [&](const float* above, const float* below, float offset, int side) {
+    return Cover(hn::Div(plus(above + at, offset), w0), hn::Div(plus(above + at + 1, offset), w1),
+                 hn::Div(plus(below + at, offset), w2), hn::Div(plus(below + at + 1, offset), w3),
+                 static_cast<float>(side));
+  };
+  const Covered x = covered(row.above_x, row.below_x, by.offset[0], by.image.width);
+  const Covered y = covered(row.above_y, row.below_y, by.offset[1], by.image.height);
+  const VF rounded = hn::Add(plus(row.centre_w + at, by.offset[2]), hn::Set(df, 0.5F));
+  good = hn::And(good, hn::And(x.exists, y.exists));
+  good = hn::And(good, hn::And(hn::Ge(rounded, hn::Set(df, 1.0F)), hn::Lt(rounded, hn::Set(df, 65536.0F))));
+  if (hn::AllFalse(df, good)) return Covers::kNothing;
+  const auto counts = hn::RebindMask(d32, good);
+  const auto store = [&](hn::Vec<D32> values, uint32_t* stored) {
+    hn::Store(hn::BitCast(hn::RebindToUnsigned<D32>(), hn::IfThenElseZero(counts, values)), hn::RebindToUnsigned<D32>(),
+              stored);
+  };
+  const auto width = hn::Set(d32, by.image.width);
+  store(hn::Add(hn::Mul(y.first, width), x.first), to->first);
+  store(x.more, to->columns);
+  store(y.more, to->rows);
+  const auto depth = hn::Sub(hn::ConvertTo(d32, hn::IfThenElse(good, rounded, hn::Set(df, 65536.0F))), hn::Set(d32, 1));
+  hn::Store(hn::BitCast(hn::RebindToUnsigned<D32>(), depth), hn::RebindToUnsigned<D32>(), to->depth);
+  const auto more = hn::IfThenElseZero(counts, hn::Or(x.more, y.more));
+  return hn::AllTrue(d32, hn::Lt(more, hn::Set(d32, 2))) ? Covers::kTwoByTwo : Covers::kMore;
 }
 
-void Project(const Row& row, int first, int count, const std::array<float, 3>& offset, const Samples& samples,
-             Shape image, Footprints* to) {
-  const float *const xa = row.x.above + first, *const xb = row.x.below + first;
-  const float *const ya = row.y.above + first, *const yb = row.y.below + first;
-  const float *const wa = row.w.above + first, *const wb = row.w.below + first;
-  const float* const centre = row.centre_w + first;
-  const auto least = static_cast<float>(samples.least), most = static_cast<float>(samples.most);
-  const auto width = static_cast<float>(image.width), height = static_cast<float>(image.height);
-  const float ox = offset[0], oy = offset[1], ow = offset[2];
-  for (int i = 0; i < count; ++i) {
-    const float z = to->z[i];
-    const float w0 = wa[i] * z + ow, w1 = wa[i + 1] * z + ow, w2 = wb[i] * z + ow, w3 = wb[i + 1] * z + ow;
-    int32_t good = static_cast<int32_t>(z >= least) & static_cast<int32_t>(z <= most) & static_cast<int32_t>(w0 > 0) &
-                   static_cast<int32_t>(w1 > 0) & static_cast<int32_t>(w2 > 0) & static_cast<int32_t>(w3 > 0);
-    Cover((xa[i] * z + ox) / w0, (xa[i + 1] * z + ox) / w1, (xb[i] * z + ox) / w2, (xb[i + 1] * z + ox) / w3, width,
-          &to->x0[i], &to->x1[i], &good);
-    Cover((ya[i] * z + oy) / w0, (ya[i + 1] * z + oy) / w1, (yb[i] * z + oy) / w2, (yb[i + 1] * z + oy) / w3, height,
-          &to->y0[i], &to->y1[i], &good);
-    const float rounded = (centre[i] * z + ow) + 0.5F;
-    good &= static_cast<int32_t>(rounded >= 1) & static_cast<int32_t>(rounded < 65536);
-    const float depth = good != 0 ? rounded : 0;
-    to->depth[i] = static_cast<int32_t>(depth);
+// Into depths less 1.
+HWY_INLINE void DrawTwoByTwo(const DepthFootprints& from, size_t width, uint16_t* to) {
+  for (int i = 0; i < kDepthLanes; ++i) {
+    const auto depth = static_cast<uint16_t>(from.depth[i]);
+    const size_t right = from.columns[i];
+    uint16_t* const upper = to + from.first[i];
+    uint16_t* const lower = upper + from.rows[i] * width;
+    // All are read before one is written: they may be the same.
+    const uint16_t a = std::min(depth, upper[0]), b = std::min(depth, upper[right]);
+    const uint16_t c = std::min(depth, lower[0]), d = std::min(depth, lower[right]);
+    upper[0] = a;
+    upper[right] = b;
+    lower[0] = c;
+    lower[right] = d;
   }
 }
 
-void Draw(const Footprints& from, int count, ptrdiff_t width, uint16_t* to) {
-  for (int i = 0; i < count; ++i) {
-    // Less 1, no depth is the farthest.
-    const auto depth = static_cast<uint16_t>(from.depth[i] - 1);
-    if (from.depth[i] == 0) continue;
-    for (int y = from.y0[i]; y <= from.y1[i]; ++y) {
-      uint16_t* const row = to + y * width;
-      for (int x = from.x0[i]; x <= from.x1[i]; ++x) {
-        if (depth < static_cast<uint16_t>(row[x] - 1)) row[x] = static_cast<uint16_t>(depth + 1);
-      }
+HWY_INLINE void DrawDepth(const DepthFootprints& from, size_t width, uint16_t* to) {
+  for (int i = 0; i < kDepthLanes; ++i) {
+    const auto depth = static_cast<uint16_t>(from.depth[i]);
+    uint16_t* row = to + from.first[i];
+    for (uint32_t y = 0; y <= from.rows[i]; ++y, row += width) {
+      for (uint32_t x = 0; x <= from.columns[i]; ++x) row[x] = std::min(depth, row[x]);
     }
   }
 }
 
-}  // namespace
+void RegisterRows(const DepthView& depth, const DepthTable& table, int least, int most, uint16_t* to) {
+  const DepthProjection by = {static_cast<float>(least), static_cast<float>(most), table.OffsetIn(depth.sensor.unit),
+                              table.shape};
+  const auto width = static_cast<size_t>(table.shape.width);
+  DepthFootprints footprints;
+  for (int y = 0; y < depth.height; ++y) {
+    const ptrdiff_t above = y * ptrdiff_t{depth.width + 1}, below = above + depth.width + 1;
+    const DepthRow row = {depth.data + y * depth.stride, table.x.data() + above,
+                          table.x.data() + below,        table.y.data() + above,
+                          table.y.data() + below,        table.w.data() + above,
+                          table.w.data() + below,        table.centre_w.data() + y * ptrdiff_t{depth.width}};
+    if (depth.width < kDepthLanes) {
+      const ShortDepthRow copy(row, depth.width);
+      if (ProjectDepth(copy.row(), 0, by, &footprints) != Covers::kNothing) DrawDepth(footprints, width, to);
+      continue;
+    }
+    // The last vector may begin within the one before: what is drawn twice is the same.
+    for (int x = 0; x < depth.width; x += kDepthLanes) {
+      const int at = std::min(x, depth.width - kDepthLanes);
+      const Covers covers = ProjectDepth(row, at, by, &footprints);
+      if (covers == Covers::kTwoByTwo) DrawTwoByTwo(footprints, width, to);
+      if (covers == Covers::kMore) DrawDepth(footprints, width, to);
+    }
+  }
+}
+
+void RegisterDepth(const DepthView& depth, const DepthTable& table, uint16_t* to) {
+  int least = 1, most = 65535;  // of the samples that count; least > most: none does
+  const auto counts = [&](int sample) { return IsMeasured(depth.sensor, static_cast<uint16_t>(sample)); };
+  while (least <= most && !counts(least)) ++least;
+  while (least <= most && !counts(most)) --most;
+  uint16_t* const end = to + table.shape.pixels();
+  std::fill(to, end, kNoDepth);
+  RegisterRows(depth, table, least, most, to);
+  std::for_each(to, end, [](uint16_t& pixel) { pixel = static_cast<uint16_t>(pixel + 1); });
+}
+
+void AddRegisterDepth(RegisterDepthFunction* function) { *function = &RegisterDepth; }
+
+}  // namespace glint::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace glint::cpu {
+HWY_EXPORT(AddRegisterDepth);
+
+RegisterDepthFunction RegisterDepthFor(int64_t target) {
+  RegisterDepthFunction function = nullptr;
+  HWY_DISPATCH_TABLE(AddRegisterDepth)[GLINT_CPU_TABLE_INDEX(target)](&function);
+  return function;
+}
+
+RegisterDepthFunction BestRegisterDepth() { return RegisterDepthFor(BestSimdTarget()); }
 
 void RemapDepth(const DepthView& depth, const RemapTable& table, uint16_t* to) {
   for (const RemapTable::Entry& at : table.entries) {
@@ -105,24 +211,5 @@ void RemapDepth(const DepthView& depth, const RemapTable& table, uint16_t* to) {
   }
 }
 
-void RegisterDepth(const DepthView& depth, const DepthTable& table, uint16_t* to) {
-  const std::array<float, 3> offset = table.OffsetIn(depth.sensor.unit);
-  const Samples samples = MeasuredBy(depth.sensor);
-  std::fill(to, to + table.shape.pixels(), uint16_t{0});
-  Footprints footprints;
-  for (int y = 0; y < depth.height; ++y) {
-    const ptrdiff_t corner = y * ptrdiff_t{depth.width + 1}, below = corner + depth.width + 1;
-    const Row row = {{table.x.data() + corner, table.x.data() + below},
-                     {table.y.data() + corner, table.y.data() + below},
-                     {table.w.data() + corner, table.w.data() + below},
-                     table.centre_w.data() + y * ptrdiff_t{depth.width}};
-    for (int first = 0; first < depth.width; first += kPart) {
-      const int count = std::min(kPart, depth.width - first);
-      for (int i = 0; i < count; ++i) footprints.z[i] = depth.at(first + i, y);
-      Project(row, first, count, offset, samples, table.shape, &footprints);
-      Draw(footprints, count, table.shape.width, to);
-    }
-  }
-}
-
 }  // namespace glint::cpu
+#endif

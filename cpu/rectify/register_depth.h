@@ -12,7 +12,10 @@ namespace glint::cpu {
 
 // `depth` has table.source's shape; `to` has room for table.shape.pixels(), row by row.
 void RemapDepth(const DepthView& depth, const RemapTable& table, uint16_t* to);
-void RegisterDepth(const DepthView& depth, const DepthTable& table, uint16_t* to);
+
+using RegisterDepthFunction = void (*)(const DepthView& depth, const DepthTable& table, uint16_t* to);
+RegisterDepthFunction RegisterDepthFor(int64_t target);
+RegisterDepthFunction BestRegisterDepth();  // for BestSimdTarget()
 
 }  // namespace glint::cpu
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/common/stages.h"
 #include "cpu/rectify/register_depth.h"
 #include "features/reference/register_depth.h"
 #include "gmock/gmock.h"
@@ -49,7 +50,7 @@ struct Depths {
 
 std::vector<uint16_t> Registered(const Depths& depths, const DepthTable& table) {
   std::vector<uint16_t> registered(static_cast<size_t>(table.shape.pixels()), 7);
-  cpu::RegisterDepth(depths.view(), table, registered.data());
+  cpu::BestRegisterDepth()(depths.view(), table, registered.data());
   return registered;
 }
 
@@ -98,7 +99,11 @@ TEST(DepthRegistration, IsTheReferenceOnRandomRigs) {
     const Depths depths = RandomDepths(&random, depth_camera.image);
     std::vector<uint16_t> expected;
     reference::RegisterDepth(depths.view(), table, &expected);
-    ASSERT_EQ(Registered(depths, table), expected) << "seed " << seed;
+    for (const int64_t target : cpu::SimdTargets()) {
+      std::vector<uint16_t> registered(expected.size(), 7);
+      cpu::RegisterDepthFor(target)(depths.view(), table, registered.data());
+      ASSERT_EQ(registered, expected) << "seed " << seed << ", " << cpu::SimdTargetName(target);
+    }
     seen += std::count_if(expected.begin(), expected.end(), [](uint16_t d) { return d != 0; });
   }
   EXPECT_GT(seen, 400'000);
