@@ -12,17 +12,6 @@
 namespace glint {
 namespace {
 
-// The part of NVML's stable C interface that is used here.
-using NvmlDevice = void*;
-struct NvmlUtilization {
-  unsigned gpu, memory;  // percent
-};
-struct NvmlMemory {
-  uint64_t total, free, used;  // bytes
-};
-constexpr int kNvmlSuccess = 0;
-constexpr int kNvmlTemperatureGpu = 0;
-
 // ---- Jetson. One GPU, whose memory is the machine's.
 
 std::optional<double> JetsonLoad(const std::string& sysfs) {
@@ -61,7 +50,19 @@ std::optional<double> JetsonPower(const std::string& sysfs) {
 
 }  // namespace
 
+// The part of NVML's stable C interface that is used here. Its types are members: GCC 13 does not compile a unity file
+// where pointers to functions of types without linkage are members of a class that has it.
 struct GpuSensors::Nvml {
+  using Device = void*;
+  struct Utilization {
+    unsigned gpu, memory;  // percent
+  };
+  struct Memory {
+    uint64_t total, free, used;  // bytes
+  };
+  static constexpr int kSuccess = 0;
+  static constexpr int kTemperatureGpu = 0;
+
   explicit Nvml(const std::string& path) : library(path) {}
   ~Nvml() {
     if (initialized) shutdown();
@@ -75,35 +76,35 @@ struct GpuSensors::Nvml {
         !library.Find("nvmlDeviceGetPowerUsage", &power)) {
       return false;
     }
-    initialized = init() == kNvmlSuccess;
+    initialized = init() == kSuccess;
     return initialized;
   }
 
   void Read(const std::string& bus_id, GpuReading* reading) const {
-    NvmlDevice device = nullptr;
-    if (by_bus_id(bus_id.c_str(), &device) != kNvmlSuccess) return;
-    NvmlUtilization rates{};
-    if (utilization(device, &rates) == kNvmlSuccess) reading->utilization = rates.gpu / 100.0;
-    NvmlMemory bytes{};
-    if (memory(device, &bytes) == kNvmlSuccess) {
+    Device device = nullptr;
+    if (by_bus_id(bus_id.c_str(), &device) != kSuccess) return;
+    Utilization rates{};
+    if (utilization(device, &rates) == kSuccess) reading->utilization = rates.gpu / 100.0;
+    Memory bytes{};
+    if (memory(device, &bytes) == kSuccess) {
       reading->memory_used = static_cast<double>(bytes.used);
       reading->memory_total = static_cast<double>(bytes.total);
     }
     unsigned degrees = 0;
-    if (temperature(device, kNvmlTemperatureGpu, &degrees) == kNvmlSuccess) reading->temperature = degrees;
+    if (temperature(device, kTemperatureGpu, &degrees) == kSuccess) reading->temperature = degrees;
     unsigned milliwatts = 0;
-    if (power(device, &milliwatts) == kNvmlSuccess) reading->power = milliwatts / 1000.0;
+    if (power(device, &milliwatts) == kSuccess) reading->power = milliwatts / 1000.0;
   }
 
   const SharedLibrary library;
   bool initialized = false;
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
-  int (*by_bus_id)(const char*, NvmlDevice*) = nullptr;
-  int (*utilization)(NvmlDevice, NvmlUtilization*) = nullptr;
-  int (*memory)(NvmlDevice, NvmlMemory*) = nullptr;
-  int (*temperature)(NvmlDevice, int, unsigned*) = nullptr;
-  int (*power)(NvmlDevice, unsigned*) = nullptr;
+  int (*by_bus_id)(const char*, Device*) = nullptr;
+  int (*utilization)(Device, Utilization*) = nullptr;
+  int (*memory)(Device, Memory*) = nullptr;
+  int (*temperature)(Device, int, unsigned*) = nullptr;
+  int (*power)(Device, unsigned*) = nullptr;
 };
 
 GpuSensors::GpuSensors(const std::vector<LaneSet::Gpu>& gpus, const Paths& paths) : gpus_(gpus), sysfs_(paths.sysfs) {
