@@ -28,6 +28,9 @@ const Pose& CorrectionOf(const std::map<int64_t, Pose>& corrections, int64_t key
 }
 
 size_t LocalMap::IndexOf(int64_t id) const {
+  // Ids of odometry's window count up by one.
+  const auto guess = static_cast<size_t>(keyframes.empty() ? 0 : id - keyframes.front().id);
+  if (guess < keyframes.size() && keyframes[guess].id == id) return guess;
   const auto found = std::lower_bound(keyframes.begin(), keyframes.end(), id,
                                       [](const Keyframe& k, int64_t wanted) { return k.id < wanted; });
   return static_cast<size_t>(found - keyframes.begin());

@@ -1,5 +1,6 @@
 #include "slam/geometry/stereo_camera.h"
 
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,22 @@
 #include "features/status_macros.h"
 
 namespace glint::slam {
+namespace {
+
+// RotationOf(camera.rig_rotation). Points come many of one camera in a row, so a thread keeps the last one.
+const Eigen::Quaterniond& RigOf(const StereoCamera& camera) {
+  struct Rig {
+    Eigen::Vector3d vector = Eigen::Vector3d::Zero();
+    Eigen::Quaterniond rotation = RotationOf(vector);
+  };
+  thread_local Rig last;
+  if (std::memcmp(last.vector.data(), camera.rig_rotation.data(), sizeof(last.vector)) != 0) {
+    last = {camera.rig_rotation, RotationOf(camera.rig_rotation)};
+  }
+  return last.rotation;
+}
+
+}  // namespace
 
 absl::Status ValidateStereoCamera(const StereoCamera& c) {
   // Written so that NaN fails, too.
@@ -38,12 +55,12 @@ absl::Status ValidatePair(const StereoCamera& camera, Shape left, Shape right) {
 }
 
 Pose RightFromLeft(const StereoCamera& camera) {
-  const Eigen::Quaterniond rotation = RotationOf(camera.rig_rotation);
+  const Eigen::Quaterniond& rotation = RigOf(camera);
   return {rotation, rotation * Eigen::Vector3d(-camera.baseline, 0, 0)};
 }
 
 StereoPixel Project(const StereoCamera& c, const Eigen::Vector3d& p) {
-  const Eigen::Vector3d q = RotationOf(c.rig_rotation) * (p - Eigen::Vector3d(c.baseline, 0, 0));
+  const Eigen::Vector3d q = RigOf(c) * (p - Eigen::Vector3d(c.baseline, 0, 0));
   const double x = p.x() / p.z();
   const double y = p.y() / p.z();
   return {{c.focal_length * x + c.centre_x, c.focal_length * y + c.centre_y},
@@ -53,7 +70,7 @@ StereoPixel Project(const StereoCamera& c, const Eigen::Vector3d& p) {
 
 bool Triangulate(const StereoCamera& c, double x, double y, double disparity, Eigen::Vector3d* point) {
   const Eigen::Vector3d right((x - disparity - c.centre_x) / c.focal_length, (y - c.centre_y) / c.focal_length, 1);
-  const Eigen::Vector3d rotated = RotationOf(c.rig_rotation).conjugate() * right;
+  const Eigen::Vector3d rotated = RigOf(c).conjugate() * right;
   const double left_x = (x - c.centre_x) / c.focal_length;
   const double parallax = left_x - rotated.x() / rotated.z();
   if (!(parallax > 0)) return false;

@@ -82,11 +82,6 @@ void GlobalMap::RemoveObservations(MapKeyframe* keyframe) {
   }
 }
 
-void GlobalMap::AddObservation(MapKeyframe* keyframe, size_t keypoint, int32_t point) {
-  keyframe->points[keypoint] = point;
-  if (points_[static_cast<size_t>(point)].observations++ == 0) ++live_points_;
-}
-
 void GlobalMap::Sync(const LocalMap& window) {
   std::vector<size_t> indices;
   for (size_t k = 0; k < window.keyframes.size(); ++k) {
@@ -100,31 +95,32 @@ void GlobalMap::Sync(const LocalMap& window) {
     keyframe.parent = window.keyframes[k - 1].id;
     keyframe.from_parent = keyframe.camera_from_world * window.keyframes[k - 1].camera_from_world.Inverse();
   }
-  for (const Landmark& point : window.points) {
-    const auto id = static_cast<size_t>(point.id);
-    for (const Landmark::KeyframeObservation& s : point.observations) {
-      const size_t index = indices[window.IndexOf(s.keyframe)];
-      if (index == kNone) continue;
-      points_[id].position = point.position;
-      points_[id].keyframe = s.keyframe;
-      points_[id].map_id = keyframes_[index].map_id;
-      AddObservation(&keyframes_[index], static_cast<size_t>(s.keypoint), static_cast<int32_t>(point.id));
-    }
-  }
-  CountShared(window, indices);
-}
-
-void GlobalMap::CountShared(const LocalMap& window, const std::vector<size_t>& indices) {
   const size_t count = indices.size();
-  std::vector<int> shared(count * count, 0);
+  std::vector<int> shared(count * count, 0);  // points of two keyframes, where the first is the older one
   std::vector<size_t> seen_by;
   for (const Landmark& point : window.points) {
     seen_by.clear();
-    for (const Landmark::KeyframeObservation& s : point.observations) seen_by.push_back(window.IndexOf(s.keyframe));
-    for (const size_t a : seen_by) {
-      for (const size_t b : seen_by) ++shared[a * count + b];
+    MapLandmark* landmark = nullptr;
+    for (const Landmark::KeyframeObservation& s : point.observations) {
+      const size_t k = window.IndexOf(s.keyframe);
+      for (const size_t older : seen_by) ++shared[older * count + k];
+      seen_by.push_back(k);
+      if (indices[k] == kNone) continue;
+      MapKeyframe& keyframe = keyframes_[indices[k]];
+      if (landmark == nullptr) landmark = &points_[static_cast<size_t>(point.id)];
+      landmark->position = point.position;
+      landmark->keyframe = s.keyframe;
+      landmark->map_id = keyframe.map_id;
+      if (landmark->observations++ == 0) ++live_points_;
+      keyframe.points[static_cast<size_t>(s.keypoint)] = static_cast<int32_t>(point.id);
     }
   }
+  UpdateNeighbours(window, indices, shared);
+}
+
+void GlobalMap::UpdateNeighbours(const LocalMap& window, const std::vector<size_t>& indices,
+                                 const std::vector<int>& shared) {
+  const size_t count = indices.size();
   for (size_t a = 0; a < count; ++a) {
     if (indices[a] == kNone) continue;
     auto& neighbours = keyframes_[indices[a]].neighbours;
@@ -134,8 +130,9 @@ void GlobalMap::CountShared(const LocalMap& window, const std::vector<size_t>& i
     };
     neighbours.erase(std::remove_if(neighbours.begin(), neighbours.end(), is_of_window), neighbours.end());
     for (size_t b = 0; b < count; ++b) {
-      if (a == b || indices[b] == kNone || shared[a * count + b] < kLeastShared) continue;
-      neighbours.push_back({window.keyframes[b].id, shared[a * count + b]});
+      const int points = shared[std::min(a, b) * count + std::max(a, b)];
+      if (a == b || indices[b] == kNone || points < kLeastShared) continue;
+      neighbours.push_back({window.keyframes[b].id, points});
     }
     std::sort(neighbours.begin(), neighbours.end(), [](const auto& x, const auto& y) { return x.id < y.id; });
   }

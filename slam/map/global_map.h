@@ -131,8 +131,8 @@ class GlobalMap {
 
  private:
   void RemoveObservations(MapKeyframe* keyframe);
-  void AddObservation(MapKeyframe* keyframe, size_t keypoint, int32_t point);
-  void CountShared(const LocalMap& window, const std::vector<size_t>& indices);
+  // `indices`: of the window's keyframes; `shared`: how many points each sees with each later one.
+  void UpdateNeighbours(const LocalMap& window, const std::vector<size_t>& indices, const std::vector<int>& shared);
   bool AreTied(int64_t a, int64_t b) const;
   void HandOnEdges(const MapKeyframe& gone, const MapKeyframe& heir);
   void HandOnNeighbours(const MapKeyframe& gone, MapKeyframe* heir);

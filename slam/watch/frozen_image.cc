@@ -1,5 +1,7 @@
 #include "slam/watch/frozen_image.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -10,23 +12,32 @@ namespace {
 
 constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio
 
-// Of all pixels. Every step can be undone, so images that differ in one word differ here.
+// Of all pixels. Every step can be undone, so images that differ in one word differ here. The words of a row take turns
+// between several sums: the steps of one are not made while those of another are waited for.
 uint64_t HashOf(const ImageView& image) {
-  uint64_t hash = 0;
-  const auto add = [&hash](uint64_t word) {
-    hash = (hash ^ word) * kOdd;
-    hash ^= hash >> 29;
+  constexpr size_t kSums = 4, kWord = sizeof(uint64_t);
+  std::array<uint64_t, kSums> sums = {};
+  const auto add = [](uint64_t word, uint64_t* hash) {
+    *hash = (*hash ^ word) * kOdd;
+    *hash ^= *hash >> 29;
   };
   const auto width = static_cast<size_t>(image.width);
   for (int y = 0; y < image.height; ++y) {
     const uint8_t* const row = image.row(y);
-    for (size_t x = 0; x < width; x += sizeof(uint64_t)) {
+    size_t x = 0;
+    for (; x + kSums * kWord <= width; x += kSums * kWord) {
+      std::array<uint64_t, kSums> words;
+      std::memcpy(words.data(), row + x, sizeof(words));
+      for (size_t i = 0; i < kSums; ++i) add(words[i], &sums[i]);
+    }
+    for (; x < width; x += kWord) {
       uint64_t word = 0;
-      std::memcpy(&word, row + x, width - x < sizeof(word) ? width - x : sizeof(word));
-      add(word);
+      std::memcpy(&word, row + x, std::min(width - x, kWord));
+      add(word, &sums[0]);
     }
   }
-  return hash;
+  for (size_t i = 1; i < kSums; ++i) add(sums[i], &sums[0]);
+  return sums[0];
 }
 
 // One value, as a covered or blinded camera sends it.
