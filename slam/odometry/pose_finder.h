@@ -23,6 +23,7 @@ struct FrameMatches {
     correspondences.clear();
     for (auto* v : {&keypoint, &landmark, &moving}) v->clear();
     fit.inliers = 0;
+    telling = 0;
     fit.is_inlier.clear();
     is_unclear = false;
   }
@@ -30,9 +31,12 @@ struct FrameMatches {
   std::vector<size_t> keypoint;  // of the frame, of each correspondence
   std::vector<size_t> landmark;  // likewise: index in LocalMap::points
   PoseFit fit;                   // to the correspondences
-  PoseUncertainty uncertainty;   // of the pose relative to the map around, with the errors of its points
-  std::vector<size_t> moving;    // keypoints of things that move by themselves, whose points are no correspondences
-  bool is_unclear = false;       // two motions fit: which one is the camera's is not known
+  // Of the inliers, as many as would disagree if each were anywhere in the window that it was looked for in; not set by
+  // a fit near a prediction.
+  double telling = 0;
+  PoseUncertainty uncertainty;  // of the pose relative to the map around, with the errors of its points
+  std::vector<size_t> moving;   // keypoints of things that move by themselves, whose points are no correspondences
+  bool is_unclear = false;      // two motions fit: which one is the camera's is not known
 };
 
 // Mean distance of the inliers' projections, pixels of the left image. There must be one.
@@ -54,9 +58,10 @@ class PoseFinder {
   PoseFinder(int min_inliers, const NoiseModel& noise, FrontEnd* front_end)
       : min_inliers_(min_inliers), noise_(noise), front_end_(front_end) {}
 
-  // A ladder of searches, each of which costs more than the one before. It is climbed until twice `min_inliers` agree
-  // with a pose, or most of the matches with one that was expected; at its end the pose with the most inliers is taken.
-  // From 3. on only poses count that most of the matches agree with.
+  // A ladder of searches, each of which costs more than the one before. It is climbed until `min_inliers` and most of
+  // the matches agree with a pose that was expected, or twice `min_inliers` and 0.6 of the matches with another; at its
+  // end the pose with the most inliers is taken. From 2. on inliers are counted that could disagree
+  // (FrameMatches::telling), and from 3. on only poses count that most of the matches agree with.
   // 1. points of the last two keyframes near the prediction: nearly all frames end here;
   // 2. all points in wide windows around the prediction, with RANSAC;
   // 3. the same around the last pose, `camera_from_world`: what a camera that has stopped, or was dark, needs;
@@ -72,7 +77,8 @@ class PoseFinder {
   bool is_alert() const { return things_.is_alert(); }
   // The map is another one, of new points.
   void ForgetMoving() { things_.Forget(); }
-  // Whether points of the map, most of those that are matched near it, agree with a pose, which is refined.
+  // Whether points of the map, most of those that are matched near it, agree with a pose, which is refined. At least as
+  // many must be `telling` as any pose needs.
   bool Confirm(const FrameContext& context, int min_inliers, Pose* camera_from_world, FrameMatches* matches);
 
  private:
@@ -105,7 +111,8 @@ class PoseFinder {
   // Sets `uncertainty`, of a fit to the matches.
   void FindUncertainty(const FrameContext& context, const Pose& pose, FrameMatches* matches);
   // The same with observations that are as uncertain as their points' depths make them, seen from near `pose`.
-  void RefineFromAfar(const FrameContext& context, Pose* pose, FrameMatches* matches);
+  // `radius`: of the windows that they were looked for in, pixels of the level. Sets `telling`.
+  void RefineFromAfar(const FrameContext& context, double radius, Pose* pose, FrameMatches* matches);
   // These replace the matches. `radius`: pixels of a point's level. With `all` false, only points that the last
   // keyframes see, or the newest one.
   void MatchNear(const FrameContext& context, const Pose& pose, float radius, bool all, FrameMatches* matches);

@@ -17,6 +17,7 @@
 #include "slam/front_end/lane_front_end.h"
 #include "slam/geometry/trajectory.h"
 #include "slam/odometry/keyframe_selector.h"
+#include "slam/odometry/pose_finder.h"
 #include "tests/slam/point_world.h"
 
 namespace glint::slam {
@@ -154,6 +155,83 @@ TEST(Odometry, FindsACameraThatStoodInTheDark) {
     EXPECT_EQ(next.status, TrackingStatus::kTracking) << i;
     EXPECT_EQ(next.is_keyframe, i == 0) << i;
     EXPECT_LT((next.world_from_camera.translation - (OnTheRoad(0).Inverse() * OnTheRoad(19)).translation).norm(), 0.2);
+  }
+}
+
+// A wall whose pattern is the same again after the step that the camera makes to the side, beside things that are there
+// twice: a search near the last pose finds that the camera stands still, which many points agree with, but not most.
+TEST(Odometry, APatternIsNotFollowedWhereMostDisagree) {
+  constexpr double kWall = 10, kPeriod = 60 * kWall / 450;  // metres: 60 pixels, of three columns
+  std::mt19937 random(4);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<Eigen::Vector3d> points;
+  std::vector<std::pair<size_t, size_t>> alike;
+  for (int row = 0; row < 8; ++row) {
+    for (int column = 0; column < 27; ++column) {
+      if (column >= 3) alike.emplace_back(points.size() - 3, points.size());
+      points.emplace_back((column - 13) * kPeriod / 3, (row - 3.5) * 0.8, kWall);
+    }
+  }
+  for (int i = 0; i < 400; ++i) {
+    const Eigen::Vector3d first(7 * uniform(random), 3.2 * uniform(random), kWall);
+    alike.emplace_back(points.size(), points.size() + 1);
+    points.push_back(first);
+    const double angle = 3.14 * uniform(random);  // 3.5 pixels
+    points.push_back(first + Eigen::Vector3d(kPeriod + 0.078 * std::cos(angle), 0.078 * std::sin(angle), 0));
+  }
+  for (int i = 0; i < 200; ++i) {
+    const double z = 8.5 + 3 * uniform(random);
+    points.emplace_back(0.7 * z * uniform(random), 0.35 * z * uniform(random), z);
+  }
+  PointWorld world(CameraOfTest(), points, 1);
+  for (const auto& [first, second] : alike) world.MakeAlike(first, second);
+  Odometry odometry(CameraOfTest(), {}, &world);
+  OdometryResult result;
+  const Image picture(800, 400);
+  for (int i = 0; i < 2; ++i) {
+    world.Look({Eigen::Quaterniond::Identity(), {i * kPeriod, 0, 0}});
+    ASSERT_TRUE(odometry.Track(picture, picture, (i + 1) * kFrameNs, &result).ok());
+  }
+  EXPECT_EQ(result.status, TrackingStatus::kTracking);
+  EXPECT_LT((result.world_from_camera.translation - Eigen::Vector3d(kPeriod, 0, 0)).norm(), 0.05);
+}
+
+// Points that are seen from so far away that their depths, and so their places here, are hardly known.
+TEST(PoseFinder, WhatCannotDisagreeIsNoEvidence) {
+  const StereoCamera camera = CameraOfTest();
+  const Pose here{Eigen::Quaterniond::Identity(), {0, 0, -25}};
+  for (const bool is_right : {false, true}) {
+    std::mt19937 random(5);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    std::vector<Eigen::Vector3d> points;
+    for (int i = 0; i < 100; ++i) {
+      // Those near the axis cannot be elsewhere, whatever their depth.
+      const double side = is_right ? 1 : 12;
+      points.emplace_back(side * (i % 2 == 0 ? 1 : -1) + uniform(random), 4 * uniform(random), 50);
+    }
+    PointWorld world(camera, points, 1);
+    StereoFrame frame;
+    LocalMap map;
+    map.keyframes.push_back({0, Pose()});
+    ASSERT_TRUE(world.Find({}, &frame).ok());
+    ASSERT_EQ(frame.left.count(), points.size());
+    for (size_t i = 0; i < points.size(); ++i) {
+      const uint8_t* const descriptor = frame.left.descriptors.data() + 32 * i;
+      map.points.push_back({static_cast<int64_t>(i), points[i], {descriptor, descriptor + 32}, 0, 50, {{0, 0, {}}}});
+    }
+    world.Look(here.Inverse());
+    ASSERT_TRUE(world.Find({}, &frame).ok());
+    ASSERT_EQ(frame.left.count(), points.size());
+    for (size_t i = 0; i < points.size() && !is_right; ++i) {
+      frame.left.x[i] += static_cast<float>(5 * uniform(random));
+      frame.left.y[i] += static_cast<float>(5 * uniform(random));
+      frame.is_stereo[i] = 0;
+    }
+    PoseFinder finder(30, {}, &world);
+    FrameMatches matches;
+    Pose pose = here;
+    EXPECT_EQ(finder.Confirm({camera, map, /*reference_keyframe=*/-1, frame}, 40, &pose, &matches), is_right);
+    EXPECT_GE(matches.fit.inliers, 40) << is_right;
   }
 }
 

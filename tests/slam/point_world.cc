@@ -53,10 +53,12 @@ Eigen::AlignedBox2d PointWorld::ThingFrom(const Pose& camera_from_world) const {
 
 void PointWorld::Repeat(size_t points) {
   const size_t kinds = points_.size() / points;
-  for (size_t i = kinds; i < points_.size(); ++i) {
-    std::copy_n(descriptors_.begin() + static_cast<ptrdiff_t>(i % kinds * kBytes), kBytes,
-                descriptors_.begin() + static_cast<ptrdiff_t>(i * kBytes));
-  }
+  for (size_t i = kinds; i < points_.size(); ++i) MakeAlike(i % kinds, i);
+}
+
+void PointWorld::MakeAlike(size_t first, size_t second) {
+  std::copy_n(descriptors_.begin() + static_cast<ptrdiff_t>(first * kBytes), kBytes,
+              descriptors_.begin() + static_cast<ptrdiff_t>(second * kBytes));
 }
 
 void PointWorld::See(const Pose& camera_from_world, bool closed, StereoFrame* frame) {

@@ -41,6 +41,8 @@ class PointWorld : public FrontEnd {
   void SetNoise(double pixels) { noise_ = pixels; }
   // Each descriptor is that of `points` points, near each other or not.
   void Repeat(size_t points);
+  // The second point looks like the first.
+  void MakeAlike(size_t first, size_t second);
   void SetFlips(int bits) { flips_ = bits; }  // at random in each descriptor that is seen, of its 256
 
   const FeatureKind& kind() const override { return kind_; }
