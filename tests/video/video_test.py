@@ -14,6 +14,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -514,7 +515,11 @@ class RealDecoders(VideoTest):
             self.assertEqual(got, csv(self.path("luma.y4m")), (form, tagged))
 
     def test_a_turned_video_is_read_as_it_is_stored(self):
-        self.ffmpeg("-i", "h264.mp4", "-map", "0:v", "-c", "copy", "-metadata:s:v:0", "rotate=90", "turned.mp4")
+        # The matrix of the track's header: FFmpeg's options for it have changed from version to version.
+        video = bytearray((self.folder / "h264.mp4").read_bytes())
+        matrix = video.index(b"tkhd") + 44
+        video[matrix:matrix + 36] = struct.pack(">9i", 0, 1 << 16, 0, -1 << 16, 0, 0, HEIGHT << 16, 0, 1 << 30)
+        (self.folder / "turned.mp4").write_bytes(video)
         for decoder in ["ffmpeg"] + (["gstreamer"] if HAS_GSTREAMER else []):
             done = glint(self.path("turned.mp4"), "--format", "csv", "--video-decoder", decoder)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -562,7 +567,7 @@ class RealDecoders(VideoTest):
                 answered = done.stdout.count(b"\n")
                 self.assertEqual(done.returncode, 1, done.stderr)
                 if name == "i.mp4":  # its index is at the end
-                    self.assertRegex(done.stderr.decode(), r"half-i.mp4: exit status 1 of ffmpeg: .+\n$")
+                    self.assertRegex(done.stderr.decode(), r"half-i.mp4: exit status \d+ of ffmpeg: .+\n$")
                     continue
                 self.assertRegex(done.stderr.decode(),
                                  rf"^glint stream: \S+half-{name}: ends at frame {answered}: cut off or damaged \(ffmpeg: .+\)\n$")
