@@ -1,8 +1,9 @@
 #include "slam/geometry/stereo_camera.h"
 
-#include <cstring>
+#include <cstdint>
 #include <utility>
 
+#include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/limits.h"
@@ -18,8 +19,10 @@ const Eigen::Quaterniond& RigOf(const StereoCamera& camera) {
     Eigen::Quaterniond rotation = RotationOf(vector);
   };
   thread_local Rig last;
-  if (std::memcmp(last.vector.data(), camera.rig_rotation.data(), sizeof(last.vector)) != 0) {
+  for (int i = 0; i < 3; ++i) {  // bit by bit: 0 is not -0
+    if (absl::bit_cast<uint64_t>(last.vector[i]) == absl::bit_cast<uint64_t>(camera.rig_rotation[i])) continue;
     last = {camera.rig_rotation, RotationOf(camera.rig_rotation)};
+    break;
   }
   return last.rotation;
 }
