@@ -303,8 +303,9 @@ TEST_F(PairOptions, ANameIsSentWithTheCamerasBesideIt) {
   options.raw_camera.emplace().name = "d435";
   options.raw_camera->camera = {CameraModel::kPinhole, kShape, 300, 300, 160, 120, {}};
   const auto stream = client_.OpenLocalizeStream(options, [](const client::LocalizeAnswer&) {});
-  ASSERT_TRUE(stream.ok()) << stream.status();
-  EXPECT_THAT(std::string((*stream)->Finish().message()), HasSubstr("raw_camera.name: is in place of camera"));
+  // The answer may be here before the options are written.
+  const absl::Status refused = stream.ok() ? (*stream)->Finish() : stream.status();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("raw_camera.name: is in place of camera"));
 }
 
 }  // namespace
