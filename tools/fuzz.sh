@@ -5,7 +5,7 @@
 #
 #   --corpus  where inputs that reach new code are kept from run to run; default: build/fuzz/corpus
 #   --target  bag, calibration, dataset, encoded, foxglove, handoff, http2, localize, map, options, pairs, raw, ros,
-#             session, text, track, wire, y4m
+#             ros2_config, ros2_input, session, text, track, wire, y4m
 #             (tests/fuzz/targets says what each is); default: all
 #   --jobs    targets that run at the same time; default: one for each processor
 #   --seed    of the random choices, above 0; default: another one each time

@@ -20,6 +20,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -170,6 +171,19 @@ class Soak {
     return page.has_value() ? page->Sum("glint_frames_total") : -1;
   }
 
+  // Whether bytes lie in the server's TCP sockets that it has not read yet: a starved one may be seconds behind.
+  bool HasUnread() const {
+    const auto port = static_cast<unsigned>(std::stoi(address_.substr(address_.rfind(':') + 1)));
+    std::ifstream table("/proc/net/tcp");
+    for (std::string line; std::getline(table, line);) {
+      unsigned local = 0, state = 0, unread = 0;
+      constexpr unsigned kListens = 10;
+      if (std::sscanf(line.c_str(), " %*d: %*x:%x %*x:%*x %x %*x:%x", &local, &state, &unread) != 3) continue;
+      if (local == port && state != kListens && unread > 0) return true;
+    }
+    return false;
+  }
+
   // Waits until the server has nothing left to do, and gets nothing more: frames of clients that were killed or broke
   // off may still lie in their sockets.
   Rest Settle(int round) {
@@ -179,7 +193,7 @@ class Soak {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       const auto page = Page::Fetch(metrics_);
       if (!page.has_value()) continue;
-      const bool rests = page->Sum("glint_sessions") == 0 && page->Sum("glint_queue_frames") == 0 &&
+      const bool rests = !HasUnread() && page->Sum("glint_sessions") == 0 && page->Sum("glint_queue_frames") == 0 &&
                          page->Sum("glint_lanes_busy") == 0 && page->Sum("glint_frames_in_flight") == 0;
       quiet = rests && page->Sum("glint_frames_total") == frames ? quiet + 1 : 0;
       frames = page->Sum("glint_frames_total");
