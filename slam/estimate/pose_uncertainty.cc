@@ -81,7 +81,10 @@ void FitErrors::Add(const Correspondence& correspondence, const Pose& keyframe_f
   if (p.z() < kNearestPoint || seen.z() < kNearestPoint) return;
   const Rows43 by_point = model_.JacobianByPoint(p, observation);
   const Eigen::Matrix3d information = by_point.transpose() * by_point;
-  of_noise_ += MotionNormal(p, information).hessian;
+  const Eigen::Matrix3d cross = CrossMatrix(p), by_both = cross * information;  // as MotionNormal has them
+  of_turning_ -= by_both * cross;
+  of_both_ += by_both;
+  of_moving_ += information;
   squares_ += model_.Residual(p, observation).squaredNorm();
   freedom_ += observation.is_stereo ? 4 : 2;
   ++count_;
@@ -89,10 +92,8 @@ void FitErrors::Add(const Correspondence& correspondence, const Pose& keyframe_f
   const Vector6 by_depth = ByPose(p, information * ray);
   of_depths_ += depth_sigma * depth_sigma * (by_depth * by_depth.transpose());
   // The depth is of a disparity that the rig's rotation is a part of; and so is the disparity that is seen now.
-  Observation pixels;
-  pixels.disparity_sigma = pixels.vertical_disparity_sigma = 1;
   const double disparity = disparity_at_1m_ / seen.z();
-  of_rig_ += by_depth * (model_.JacobianByExtrinsics(seen, pixels).row(0) / disparity);
+  of_rig_ += by_depth * (model_.DisparityByExtrinsics(seen) / disparity);
   if (!observation.is_stereo) return;
   const Eigen::Matrix3d pull = by_point.bottomRows<2>().transpose() * model_.JacobianByExtrinsics(p, observation);
   for (Eigen::Index axis = 0; axis < 3; ++axis) of_rig_.col(axis) += ByPose(p, pull.col(axis));
@@ -103,7 +104,9 @@ PoseUncertainty FitErrors::Of(const Matrix6& covariance, size_t matches) const {
   // Those that do not agree are left out of the squares, but tell of larger errors, too.
   const double share = static_cast<double>(count_) / static_cast<double>(std::max(matches, count_));
   const double wider = kCommonErrors * squares_ / (std::max(freedom_, 1.0) * share * share);
-  return {covariance + covariance * ((wider - 1) * of_noise_ + wider * of_depths_) * covariance, -covariance * of_rig_};
+  Matrix6 of_noise;
+  of_noise << of_turning_, of_both_, of_both_.transpose(), of_moving_;
+  return {covariance + covariance * ((wider - 1) * of_noise + wider * of_depths_) * covariance, -covariance * of_rig_};
 }
 
 }  // namespace glint::slam

@@ -76,7 +76,9 @@ class FitErrors {
   const ReprojectionModel model_;
   const double disparity_at_1m_;
   const Pose camera_from_world_;
-  Eigen::Matrix<double, 6, 6> of_noise_ = Eigen::Matrix<double, 6, 6>::Zero(), of_depths_ = of_noise_;
+  // The information of the observations: blocks of rotation, rotation and translation, translation.
+  Eigen::Matrix3d of_turning_ = Eigen::Matrix3d::Zero(), of_both_ = of_turning_, of_moving_ = of_turning_;
+  Eigen::Matrix<double, 6, 6> of_depths_ = Eigen::Matrix<double, 6, 6>::Zero();
   Eigen::Matrix<double, 6, 3> of_rig_ = Eigen::Matrix<double, 6, 3>::Zero();
   double squares_ = 0, freedom_ = -6;  // of whitened residuals
   size_t count_ = 0;

@@ -64,6 +64,13 @@ class ReprojectionModel {
     return j;
   }
 
+  // Jacobian of the disparity in pixels by a left increment of the rig's rotation.
+  Eigen::RowVector3d DisparityByExtrinsics(const Eigen::Vector3d& p) const {
+    const Eigen::Vector3d q = InRightCamera(p);
+    const double by_z = focal_length_ / q.z(), slope = -by_z * q.x() / q.z();
+    return {-slope * q.y(), slope * q.x() - by_z * q.z(), by_z * q.y()};
+  }
+
   // Jacobian of the last two of Residual() by a left increment of the rig's rotation; observation.is_stereo.
   Rows23 JacobianByExtrinsics(const Eigen::Vector3d& p, const Observation& observation) const {
     const Eigen::Vector3d q = InRightCamera(p);

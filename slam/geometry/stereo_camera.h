@@ -39,6 +39,11 @@ struct StereoPixel {
 
 // `point` is in left camera coordinates; its z must be above 0.
 StereoPixel Project(const StereoCamera& camera, const Eigen::Vector3d& point);
+// Project().left.
+inline Eigen::Vector2d ProjectLeft(const StereoCamera& camera, const Eigen::Vector3d& point) {
+  return {camera.focal_length * (point.x() / point.z()) + camera.centre_x,
+          camera.focal_length * (point.y() / point.z()) + camera.centre_y};
+}
 
 // The point, in left camera coordinates, that is seen at (x, y) with this disparity. The disparity is corrected for the
 // rig's rotation first; false if what is left is not above 0.

@@ -30,6 +30,13 @@ int CountOf(const std::vector<uint8_t>& marks) {
   return static_cast<int>(std::count_if(marks.begin(), marks.end(), [](uint8_t m) { return m != 0; }));
 }
 
+// How far the projections of a point by two poses are apart, pixels; -1: it is not before both cameras.
+double DistanceOf(const StereoCamera& camera, const Pose& a, const Pose& b, const Eigen::Vector3d& point) {
+  const Eigen::Vector3d by_a = a * point, by_b = b * point;
+  if (by_a.z() <= 0 || by_b.z() <= 0) return -1;
+  return (ProjectLeft(camera, by_a) - ProjectLeft(camera, by_b)).norm();
+}
+
 }  // namespace
 
 bool Agrees(const StereoCamera& camera, const Pose& camera_from_world, const Correspondence& c, double loose) {
@@ -48,14 +55,18 @@ bool MovingThings::IsOfNewPoints(const std::vector<uint8_t>& is_proven, const st
 MovingThings::Verdict MovingThings::Judge(const Frame& frame, Pose* camera_from_world, PoseFit* fit) {
   const int of = CountOf(frame.is_proven), proven = CountOf(frame.is_proven, fit->is_inlier);
   if (of < kFewest) return Verdict::kOneMotion;
-  // What the proven points say alone.
+  const auto is_off_prediction = [&](double px) {
+    return IsApart(frame, *camera_from_world, frame.prediction, fit->is_inlier, px);
+  };
+  // What the proven points say alone. No other motion is rather the world's, whatever it is, if it can neither have
+  // as many more of them nor be as much nearer to the prediction.
   is_marked_ = frame.is_proven;
-  if (FitsAnother(frame, *camera_from_world, *fit) && IsRather(frame, *camera_from_world, *fit, proven)) {
+  if ((of > kMoreProven * proven || is_off_prediction(kNearerPx)) && FitsAnother(frame, *camera_from_world, *fit) &&
+      IsRather(frame, *camera_from_world, *fit, proven)) {
     return Replace(camera_from_world, fit);
   }
   // What all say that do not agree.
-  const bool is_surprising = Distance(frame, *camera_from_world, frame.prediction, fit->is_inlier) > kSurprisingPx;
-  if (proven >= frame.least_share * of && !is_surprising) return Verdict::kOneMotion;
+  if (proven >= frame.least_share * of && !is_off_prediction(kSurprisingPx)) return Verdict::kOneMotion;
   for (size_t i = 0; i < is_marked_.size(); ++i) is_marked_[i] = fit->is_inlier[i] == 0 ? 1 : 0;
   if (!FitsAnother(frame, *camera_from_world, *fit)) return Verdict::kOneMotion;
   if (IsRather(frame, *camera_from_world, *fit, proven)) return Replace(camera_from_world, fit);
@@ -77,8 +88,8 @@ MovingThings::Verdict MovingThings::Replace(Pose* camera_from_world, PoseFit* fi
 }
 
 bool MovingThings::FitsAnother(const Frame& frame, const Pose& pose, const PoseFit& fit) {
-  return FitGroup(frame) && std::max(Distance(frame, group_.pose, pose, group_.fit.is_inlier),
-                                     Distance(frame, group_.pose, pose, fit.is_inlier)) > frame.same_px;
+  return FitGroup(frame) && (IsApart(frame, group_.pose, pose, group_.fit.is_inlier, frame.same_px) ||
+                             IsApart(frame, group_.pose, pose, fit.is_inlier, frame.same_px));
 }
 
 bool MovingThings::FitGroup(const Frame& frame) {
@@ -109,14 +120,28 @@ double MovingThings::Distance(const Frame& frame, const Pose& a, const Pose& b, 
   distances_.clear();
   for (size_t i = 0; i < is_inlier.size(); ++i) {
     if (is_inlier[i] == 0) continue;
-    const Eigen::Vector3d by_a = a * frame.correspondences[i].point, by_b = b * frame.correspondences[i].point;
-    if (by_a.z() <= 0 || by_b.z() <= 0) continue;
-    distances_.push_back((Project(frame.camera, by_a).left - Project(frame.camera, by_b).left).norm());
+    const double distance = DistanceOf(frame.camera, a, b, frame.correspondences[i].point);
+    if (distance >= 0) distances_.push_back(distance);
   }
   if (distances_.empty()) return 0;
   const auto middle = distances_.begin() + static_cast<ptrdiff_t>(distances_.size() / 2);
   std::nth_element(distances_.begin(), middle, distances_.end());
   return *middle;
+}
+
+bool MovingThings::IsApart(const Frame& frame, const Pose& a, const Pose& b, const std::vector<uint8_t>& is_inlier,
+                           double px) {
+  // The median is larger if at least half of all are; once half of those that there can be are or are not, that is
+  // known.
+  const int most = CountOf(is_inlier);
+  int farther = 0, nearer = 0;
+  for (size_t i = 0; i < is_inlier.size() && 2 * farther < most && 2 * nearer <= most; ++i) {
+    if (is_inlier[i] == 0) continue;
+    const double distance = DistanceOf(frame.camera, a, b, frame.correspondences[i].point);
+    if (distance < 0) continue;
+    ++(distance > px ? farther : nearer);
+  }
+  return farther > 0 && farther >= nearer;
 }
 
 bool MovingThings::IsRather(const Frame& frame, const Pose& pose, const PoseFit& fit, int proven) {

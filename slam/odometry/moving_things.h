@@ -68,6 +68,9 @@ class MovingThings {
   bool FitsAnother(const Frame& frame, const Pose& pose, const PoseFit& fit);
   // How far the projections of inliers by two poses are apart: their median, pixels.
   double Distance(const Frame& frame, const Pose& a, const Pose& b, const std::vector<uint8_t>& is_inlier);
+  // Whether that median is above `px`.
+  static bool IsApart(const Frame& frame, const Pose& a, const Pose& b, const std::vector<uint8_t>& is_inlier,
+                      double px);
   // Whether group_ is the world rather than `pose` with its inliers, of which `proven` are.
   bool IsRather(const Frame& frame, const Pose& pose, const PoseFit& fit, int proven);
   Verdict Replace(Pose* camera_from_world, PoseFit* fit);

@@ -15,6 +15,7 @@ constexpr float kWideRadius = 45;                  // before the prediction, or 
 constexpr float kWidestRadius = 180;
 constexpr int64_t kFirstQueried = 2;  // keyframes: points that none of these sees are not matched at first
 constexpr int64_t kTrial = 6;         // keyframes in which a new point must be seen again to be matched further on
+constexpr size_t kPointsAhead = 12;   // points are fetched from memory so long before they are looked at
 constexpr float kSecondRadius = 5;    // around the projection by the fitted pose
 constexpr float kThirdRadius = 8;     // likewise, where the errors of depths show
 constexpr double kMaxPatchSigma = 3;  // standard deviations of a corner, from it to where its patch is
@@ -48,6 +49,12 @@ int ProvenInliers(const LocalMap& map, const FrameMatches& matches) {
     count += matches.fit.is_inlier[i] != 0 && map.points[matches.landmark[i]].observations.size() > 1 ? 1 : 0;
   }
   return count;
+}
+
+// What is read of a point lies in three places of a map that is larger than a processor's own caches.
+void Prefetch(const Landmark& point) {
+  __builtin_prefetch(&point.observations.back());
+  __builtin_prefetch(point.descriptor.data());
 }
 
 PointQuery::Point AppearanceOf(const Landmark& point) {
@@ -281,6 +288,7 @@ void PoseFinder::MatchNear(const FrameContext& context, const Pose& pose, float 
   const std::vector<Landmark>& points = context.map.points;
   const int64_t newest = context.map.keyframes.back().id;
   for (size_t i = 0; i < points.size(); ++i) {
+    if (i + kPointsAhead < points.size()) Prefetch(points[i + kPointsAhead]);
     const std::vector<Landmark::KeyframeObservation>& observations = points[i].observations;
     const int64_t age = newest - observations.back().keyframe;
     if (all ? age >= kTrial && observations.size() == 1 : age >= kFirstQueried) continue;
