@@ -1,6 +1,7 @@
 #include "slam/map/global_map.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "slam/map/place_index.h"
@@ -9,6 +10,7 @@ namespace glint::slam {
 namespace {
 
 constexpr int kLeastShared = 15;  // points that make two keyframes neighbours
+constexpr size_t kManyTies = 4;   // of a keyframe: no more are handed on to it that a third one makes as well
 
 }  // namespace
 
@@ -138,10 +140,24 @@ void GlobalMap::UpdateNeighbours(const LocalMap& window, const std::vector<size_
   }
 }
 
-bool GlobalMap::AreTied(int64_t a, int64_t b) const {
-  const MapKeyframe& newer = keyframes_[IndexOf(std::max(a, b))];
-  const auto ties = [a, b](const LoopEdge& l) { return (l.from == a && l.to == b) || (l.from == b && l.to == a); };
-  return newer.parent == std::min(a, b) || std::any_of(loops_.begin(), loops_.end(), ties);
+std::set<int64_t> GlobalMap::TiedTo(int64_t id) const {
+  std::set<int64_t> tied;
+  for (const MapKeyframe& k : keyframes_) {
+    if (k.id == id && k.parent >= 0) tied.insert(k.parent);
+    if (k.parent == id) tied.insert(k.id);
+  }
+  for (const LoopEdge& l : loops_) {
+    if (l.from == id) tied.insert(l.to);
+    if (l.to == id) tied.insert(l.from);
+  }
+  return tied;
+}
+
+bool GlobalMap::NeedsTie(int64_t a, int64_t b) const {
+  const std::set<int64_t> to_a = TiedTo(a), to_b = TiedTo(b);
+  if (to_a.count(b) > 0) return false;
+  if (std::max(to_a.size(), to_b.size()) < kManyTies) return true;
+  return std::none_of(to_a.begin(), to_a.end(), [&to_b](int64_t id) { return to_b.count(id) > 0; });
 }
 
 void GlobalMap::HandOnEdges(const MapKeyframe& gone, const MapKeyframe& heir) {
@@ -181,7 +197,7 @@ void GlobalMap::HandOnEdges(const MapKeyframe& gone, const MapKeyframe& heir) {
   }
   loops_.erase(std::remove_if(loops_.begin(), loops_.end(), is_of_gone), loops_.end());
   for (const LoopEdge& loop : handed_on) {
-    if (loop.from != loop.to && !AreTied(loop.from, loop.to)) loops_.push_back(loop);
+    if (loop.from != loop.to && NeedsTie(loop.from, loop.to)) loops_.push_back(loop);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "slam/estimate/local_map.h"
@@ -133,7 +134,10 @@ class GlobalMap {
   void RemoveObservations(MapKeyframe* keyframe);
   // `indices`: of the window's keyframes; `shared`: how many points each sees with each later one.
   void UpdateNeighbours(const LocalMap& window, const std::vector<size_t>& indices, const std::vector<int>& shared);
-  bool AreTied(int64_t a, int64_t b) const;
+  std::set<int64_t> TiedTo(int64_t id) const;
+  // Whether an edge that is handed on is to tie two keyframes: not if one does already, nor between keyframes of many
+  // edges if two through a third one do. Else, of a room that is passed again and again, all would be tied to all.
+  bool NeedsTie(int64_t a, int64_t b) const;
   void HandOnEdges(const MapKeyframe& gone, const MapKeyframe& heir);
   void HandOnNeighbours(const MapKeyframe& gone, MapKeyframe* heir);
 

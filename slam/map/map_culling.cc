@@ -1,9 +1,14 @@
 #include "slam/map/map_culling.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
+
+#include "slam/estimate/point_query.h"
+#include "slam/map/place_index.h"
 
 namespace glint::slam {
 namespace {
@@ -12,6 +17,12 @@ constexpr double kRedundantShare = 0.9;  // of a keyframe's landmarks
 constexpr double kSameSide = 0.866;      // cosine of 30 degrees: descriptors bear no larger turn of a surface
 constexpr double kFarther = 1.2;         // times the distance: a level of the pyramid
 constexpr double kNearest = 0.1;         // metres
+// Of keyframes that nothing ties to a place, the few that should show the most of it are compared with it: at least
+// this share of a sample of its landmarks must be in their image, and of these, this share within pixels of where they
+// lie.
+constexpr size_t kCompared = 6, kSample = 48;
+constexpr double kLeastShown = 0.25, kLeastSeen = 0.3;
+constexpr double kSeenWithin = 10;
 constexpr int kJudgedAtOnce = 2, kLookedAtOnce = 8;
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
@@ -20,32 +31,80 @@ struct SeenLandmark {
   Eigen::Vector3d position;
   Eigen::Vector3d towards_camera;  // of length 1
   double distance;
+  const uint8_t* descriptor;
 };
 
 std::vector<SeenLandmark> LandmarksOf(const GlobalMap& map, const MapKeyframe& keyframe) {
   const Eigen::Vector3d centre = keyframe.camera_from_world.Inverse().translation;
   std::vector<SeenLandmark> seen;
-  for (const int32_t id : keyframe.points) {
-    if (id < 0) continue;
-    const Eigen::Vector3d& position = map.points()[static_cast<size_t>(id)].position;
+  for (size_t i = 0; i < keyframe.points.size(); ++i) {
+    if (keyframe.points[i] < 0) continue;
+    const Eigen::Vector3d& position = map.points()[static_cast<size_t>(keyframe.points[i])].position;
     const double distance = (centre - position).norm();
-    seen.push_back({position, (centre - position) / distance, distance});
+    seen.push_back({position, (centre - position) / distance, distance, keyframe.features->descriptor(i)});
   }
   return seen;
 }
 
-// Whether a camera has a landmark in its image, from the same side and at the same or a finer scale.
-bool Shows(const StereoCamera& camera, const Pose& camera_from_world, const Eigen::Vector3d& centre,
-           const SeenLandmark& landmark) {
-  const Eigen::Vector3d p = camera_from_world * landmark.position;
-  if (p.z() < kNearest) return false;
-  const double x = camera.focal_length * p.x() / p.z() + camera.centre_x;
-  const double y = camera.focal_length * p.y() / p.z() + camera.centre_y;
-  const double distance = p.norm();
-  return x >= 0 && y >= 0 && x < camera.image.width && y < camera.image.height &&
-         distance <= kFarther * landmark.distance &&
-         landmark.towards_camera.dot(centre - landmark.position) >= kSameSide * distance;
+std::vector<SeenLandmark> SampleOf(const std::vector<SeenLandmark>& landmarks) {
+  std::vector<SeenLandmark> sample;
+  const size_t count = std::min(kSample, landmarks.size());
+  for (size_t i = 0; i < count; ++i) sample.push_back(landmarks[i * landmarks.size() / count]);
+  return sample;
 }
+
+// Another keyframe of the same world.
+class View {
+ public:
+  View(const StereoCamera& camera, const MapKeyframe& keyframe)
+      : camera_(camera), keyframe_(keyframe), centre_(keyframe.camera_from_world.Inverse().translation) {}
+
+  // Whether it would have a landmark in its image, from the same side and at the same or a finer scale, if nothing is
+  // in between.
+  bool Shows(const SeenLandmark& landmark) const {
+    const Eigen::Vector3d p = keyframe_.camera_from_world * landmark.position;
+    if (p.z() < kNearest) return false;
+    const Eigen::Vector2d at = PixelOf(p);
+    const double distance = p.norm();
+    return at.x() >= 0 && at.y() >= 0 && at.x() < camera_.image.width && at.y() < camera_.image.height &&
+           distance <= kFarther * landmark.distance &&
+           landmark.towards_camera.dot(centre_ - landmark.position) >= kSameSide * distance;
+  }
+
+  // Whether it has, of those that it shows, enough in its image: else something is in between.
+  bool Sees(const std::vector<SeenLandmark>& landmarks) const {
+    int shown = 0, seen = 0;
+    for (const SeenLandmark& l : landmarks) {
+      if (!Shows(l)) continue;
+      ++shown;
+      seen += IsSeen(l) ? 1 : 0;
+    }
+    return shown > 0 && seen >= kLeastSeen * shown;
+  }
+
+ private:
+  Eigen::Vector2d PixelOf(const Eigen::Vector3d& p) const {
+    return {camera_.focal_length * p.x() / p.z() + camera_.centre_x,
+            camera_.focal_length * p.y() / p.z() + camera_.centre_y};
+  }
+  // A keypoint of like appearance is where the landmark lies.
+  bool IsSeen(const SeenLandmark& landmark) const {
+    const KeyframeFeatures& features = *keyframe_.features;
+    const Eigen::Vector2d at = PixelOf(keyframe_.camera_from_world * landmark.position);
+    for (size_t i = 0; i < features.keypoints.size(); ++i) {
+      const KeyframeKeypoint& k = features.keypoints[i];
+      if (std::abs(k.x - at.x()) > kSeenWithin || std::abs(k.y - at.y()) > kSeenWithin) continue;
+      if (HammingDistance(features.descriptor(i), landmark.descriptor, features.descriptor_bytes) <= kMaxPointBits) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const StereoCamera& camera_;
+  const MapKeyframe& keyframe_;
+  const Eigen::Vector3d centre_;
+};
 
 // Indices of the keyframes with ids below `before` that are known to show the same place: those with landmarks in
 // common, those at loops, and neighbours of both.
@@ -68,27 +127,56 @@ std::vector<size_t> ViewsBeside(const GlobalMap& map, const MapKeyframe& keyfram
   return views;
 }
 
+// Of all others below `before`, those that should show the most of it and do: their images tell.
+std::vector<size_t> ViewsFound(const GlobalMap& map, const StereoCamera& camera, const MapKeyframe& keyframe,
+                               int64_t before, const std::vector<size_t>& beside,
+                               const std::vector<SeenLandmark>& landmarks) {
+  const std::vector<SeenLandmark> sample = SampleOf(landmarks);
+  std::vector<std::pair<int, size_t>> candidates;  // landmarks of the sample that are not shown, and index
+  for (size_t i = 0; i < map.keyframes().size() && map.keyframes()[i].id < before; ++i) {
+    const MapKeyframe& other = map.keyframes()[i];
+    if (other.map_id != keyframe.map_id || other.id == keyframe.id) continue;
+    if (std::binary_search(beside.begin(), beside.end(), i)) continue;
+    const View view(camera, other);
+    const auto shown = static_cast<int>(
+        std::count_if(sample.begin(), sample.end(), [&view](const SeenLandmark& l) { return view.Shows(l); }));
+    const auto all = static_cast<int>(sample.size());
+    if (shown >= kLeastShown * all) candidates.emplace_back(all - shown, i);
+  }
+  std::sort(candidates.begin(), candidates.end());
+  candidates.resize(std::min(candidates.size(), kCompared));
+  std::vector<size_t> found;
+  for (const auto& [hidden, i] : candidates) {
+    if (View(camera, map.keyframes()[i]).Sees(sample)) found.push_back(i);
+  }
+  return found;
+}
+
 // The keyframe that shows most of a redundant one's landmarks, the older one among equals; -1: it is not redundant.
 int64_t HeirOf(const GlobalMap& map, const StereoCamera& camera, const MapKeyframe& keyframe, int64_t before) {
   const std::vector<SeenLandmark> landmarks = LandmarksOf(map, keyframe);
   std::vector<uint8_t> is_shown(landmarks.size(), 0);
   int64_t heir = -1;
   int most = 0;
-  for (const size_t view : ViewsBeside(map, keyframe, before)) {
-    const MapKeyframe& other = map.keyframes()[view];
-    const Eigen::Vector3d centre = other.camera_from_world.Inverse().translation;
-    int shown = 0;
-    for (size_t i = 0; i < landmarks.size(); ++i) {
-      if (!Shows(camera, other.camera_from_world, centre, landmarks[i])) continue;
-      is_shown[i] = 1;
-      ++shown;
+  // Whether all that were taken show enough.
+  const auto take = [&](const std::vector<size_t>& views) {
+    for (const size_t i : views) {
+      const View view(camera, map.keyframes()[i]);
+      int shown = 0;
+      for (size_t l = 0; l < landmarks.size(); ++l) {
+        if (!view.Shows(landmarks[l])) continue;
+        is_shown[l] = 1;
+        ++shown;
+      }
+      if (shown <= most) continue;
+      most = shown;
+      heir = map.keyframes()[i].id;
     }
-    if (shown <= most) continue;
-    most = shown;
-    heir = other.id;
-  }
-  const auto all = static_cast<double>(std::count(is_shown.begin(), is_shown.end(), 1));
-  return all >= kRedundantShare * static_cast<double>(landmarks.size()) ? heir : -1;
+    const auto all = static_cast<double>(std::count(is_shown.begin(), is_shown.end(), 1));
+    return all >= kRedundantShare * static_cast<double>(landmarks.size());
+  };
+  const std::vector<size_t> beside = ViewsBeside(map, keyframe, before);
+  return take(beside) || take(ViewsFound(map, camera, keyframe, before, beside, landmarks)) ? heir : -1;
 }
 
 bool IsIn(const LocalMap& window, int64_t id) {

@@ -4,6 +4,8 @@
 // pass makes landmarks of its own, so what counts is not who observes a landmark but who shows it: a keyframe that is
 // known to show the same place, by landmarks in common or by a loop, has it in its image, from about the same side and
 // from no farther off. The older keyframe stays, and one is enough: a second pass adds only what the first did not see.
+// Where those do not suffice, keyframes are asked that nothing ties to the place, but that look at it by their poses:
+// what they have in their images tells whether a wall is in between.
 #ifndef GLINT_SLAM_MAP_MAP_CULLING_H_
 #define GLINT_SLAM_MAP_MAP_CULLING_H_
 

@@ -17,9 +17,11 @@ size_t WordOf(const uint8_t* descriptor, size_t table) {
   return static_cast<size_t>(descriptor[2 * table]) | static_cast<size_t>(descriptor[2 * table + 1]) << 8;
 }
 
-int DistanceOf(const uint8_t* a, const uint8_t* b, size_t bytes) {
+}  // namespace
+
+int HammingDistance(const uint8_t* a, const uint8_t* b, int bytes) {
   int bits = 0;
-  for (size_t i = 0; i < bytes; i += 4) {
+  for (int i = 0; i < bytes; i += 4) {
     uint32_t x = 0;
     uint32_t y = 0;
     std::memcpy(&x, a + i, 4);
@@ -28,8 +30,6 @@ int DistanceOf(const uint8_t* a, const uint8_t* b, size_t bytes) {
   }
   return bits;
 }
-
-}  // namespace
 
 void PlaceIndex::Add(int64_t keyframe, const KeyframeFeatures& features) {
   if (features.strongest.empty()) return;
@@ -93,7 +93,7 @@ std::vector<PlaceIndex::Candidate> PlaceIndex::Query(const KeyframeFeatures& fea
       for (int32_t e = head_[word]; e >= 0; e = next_[static_cast<size_t>(e) * tables + t]) {
         const size_t owner = owner_[static_cast<size_t>(e)];
         if (voter_[owner] == static_cast<int32_t>(q) || keyframes_[owner] > last || keyframes_[owner] == kForgotten ||
-            DistanceOf(descriptor, descriptors_.data() + static_cast<size_t>(e) * bytes, bytes) > most_bits) {
+            HammingDistance(descriptor, descriptors_.data() + static_cast<size_t>(e) * bytes, bytes_) > most_bits) {
           continue;
         }
         voter_[owner] = static_cast<int32_t>(q);

@@ -16,6 +16,9 @@
 
 namespace glint::slam {
 
+// Bits in which two descriptors differ, whose length is a multiple of 4 bytes.
+int HammingDistance(const uint8_t* a, const uint8_t* b, int bytes);
+
 // Not thread-safe. Memory: 8 MiB from the first keyframe on, and 0.1 KiB for each descriptor.
 class PlaceIndex {
  public:

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -297,6 +298,68 @@ TEST(MapCulling, RemovalLeavesAWholeMap) {
     ExpectWhole(loaded->map);
     EXPECT_EQ(loaded->map.live_points(), map.live_points());
     EXPECT_EQ(static_cast<int64_t>(loaded->map.points().size()), map.live_points());
+  }
+}
+
+// Two keyframes that nothing ties to each other, a hand's breadth apart, with `points` landmarks each. The older one
+// has the newer one's in its image, or others in front of them.
+GlobalMap MapOfTwo(const StereoCamera& camera, int points, bool is_same_place) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> share(-1, 1);
+  std::vector<MapKeyframe> keyframes(2);
+  std::vector<MapLandmark> landmarks(static_cast<size_t>(2 * points));
+  std::vector<std::array<uint8_t, 32>> looks(static_cast<size_t>(points));
+  const auto look_new = [&random](std::array<uint8_t, 32>* look) {
+    for (uint8_t& byte : *look) byte = static_cast<uint8_t>(random());
+  };
+  for (auto& look : looks) look_new(&look);
+  for (size_t k = 0; k < 2; ++k) {
+    MapKeyframe& keyframe = keyframes[k];
+    keyframe.id = static_cast<int64_t>(k);
+    keyframe.camera_from_world.translation.x() = 0.1 * static_cast<double>(k);
+    auto features = std::make_shared<KeyframeFeatures>();
+    features->descriptor_bytes = 32;
+    for (size_t i = 0; i < looks.size(); ++i) {
+      const size_t id = k * looks.size() + i;
+      if (k == 0) landmarks[id].position = {3 * share(random), 2 * share(random), 6 + share(random)};
+      if (k == 1) landmarks[id].position = landmarks[i].position;
+      if (k == 1 && !is_same_place) look_new(&looks[i]);
+      const Eigen::Vector3d p = keyframe.camera_from_world * landmarks[id].position;
+      keyframe.points.push_back(static_cast<int32_t>(id));
+      features->keypoints.push_back({static_cast<float>(camera.focal_length * p.x() / p.z() + camera.centre_x),
+                                     static_cast<float>(camera.focal_length * p.y() / p.z() + camera.centre_y), 5, 0, 1,
+                                     0, 1});
+      features->descriptors.insert(features->descriptors.end(), looks[i].begin(), looks[i].end());
+    }
+    keyframe.features = std::move(features);
+  }
+  GlobalMap map;
+  map.Restore(std::move(keyframes), landmarks, {});
+  return map;
+}
+
+TEST(MapCulling, ImagesTellWhetherAWallIsBetweenKeyframesThatNothingTies) {
+  const StereoCamera camera{{128, 96}, 100, 64, 48, 0.2, Eigen::Vector3d::Zero()};
+  for (const bool is_same_place : {true, false}) {
+    GlobalMap map = MapOfTwo(camera, 200, is_same_place);
+    MapCuller culler;
+    culler.Add(1);
+    culler.Cull(camera, LocalMap(), 1, &map);
+    EXPECT_EQ(map.IndexOf(1) == GlobalMap::kNone, is_same_place);
+  }
+}
+
+// Whatever is removed, a keyframe is left with a few edges, not with one to each other.
+TEST(MapCulling, EdgesAreNotHandedOnWithoutEnd) {
+  for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
+    GlobalMap map = MapOf(200, seed);
+    std::mt19937 random(seed);
+    while (map.keyframes().size() > 50) {
+      const size_t gone = 1 + random() % (map.keyframes().size() - 1);
+      map.Remove(map.keyframes()[gone].id, map.keyframes()[gone - 1].id);
+    }
+    ExpectWhole(map);
+    EXPECT_LE(map.loops().size(), map.keyframes().size()) << "seed " << seed;
   }
 }
 
