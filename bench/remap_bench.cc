@@ -1,5 +1,7 @@
 #include "bench/remap_bench.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -12,10 +14,12 @@
 #include "bench/machine.h"
 #include "bench/picture.h"
 #include "bench/rounds.h"
+#include "cpu/rectify/register_depth.h"
 #include "cpu/rectify/remap.h"
 #include "cuda/benchmark/remap_timing.h"
 #include "cuda/pipeline.h"
 #include "cuda/stereo/stereo_pipeline.h"
+#include "features/camera/depth_registration.h"
 #include "features/camera/remap_table.h"
 #include "features/error.h"
 #include "features/status_macros.h"
@@ -50,6 +54,64 @@ class PinnedPair {
   Shape shape_;
   cuda::PinnedMemory memory_;
 };
+
+// A sensor with a lens, 50 mm beside a pinhole of the same size, which sees hills 1 to 2 m away, and a twentieth of it
+// not.
+DepthTable DepthTableOfBench(Shape shape) {
+  const double focal_length = 0.9 * shape.width, cx = (shape.width - 1) / 2.0, cy = (shape.height - 1) / 2.0;
+  const Camera sensor = {CameraModel::kRadialTangential, shape, focal_length, focal_length, cx, cy, {0.08, -0.05}};
+  RigidTransform to_from_depth;
+  to_from_depth.translation = {0.05, 0.002, -0.003};
+  return MakeDepthTable(sensor, to_from_depth, {CameraModel::kPinhole, shape, focal_length, focal_length, cx, cy, {}});
+}
+std::vector<uint16_t> DepthsOfBench(Shape shape) {
+  std::vector<uint16_t> depths;
+  uint32_t random = 1;
+  for (int y = 0; y < shape.height; ++y) {
+    for (int x = 0; x < shape.width; ++x) {
+      random = random * 1664525 + 1013904223;
+      const double hills = std::sin(20.0 * x / shape.width) * std::sin(15.0 * y / shape.height);
+      depths.push_back(random >> 16 < 65536 / 20 ? 0 : static_cast<uint16_t>(1500 + 500 * hills + (random >> 29)));
+    }
+  }
+  return depths;
+}
+
+absl::Status BenchDepth(const RemapBenchOptions& o, Shape shape, cuda::Pipeline* pipeline, RemapSizeReport* report) {
+  const DepthTable table = DepthTableOfBench(shape);
+  const std::vector<uint16_t> samples = DepthsOfBench(shape);
+  GLINT_ASSIGN_OR_RETURN(const auto pinned, cuda::PinnedMemory::Allocate(2 * samples.size()));
+  std::memcpy(pinned.data(), samples.data(), 2 * samples.size());
+  DepthView depth = ViewOf(samples.data(), shape, {0.001, 0.3, 10});
+  if (!o.subject.pageable) depth.data = pinned.data();
+  GLINT_ASSIGN_OR_RETURN(const auto timing,
+                         cuda::TimeRegisterDepth(o.subject.ordinal, o.subject.sm_limit, depth, table, o.repeat));
+  const auto summarize = [](const std::vector<float>& us) {
+    return Summarize(std::vector<double>(us.begin(), us.end()));
+  };
+  report->depth_kernels_us = summarize(timing.alone_us);
+  report->depth_in_row_us = summarize(timing.in_row_us);
+  DepthView on_device;
+  std::vector<uint16_t> by_host(samples.size());
+  const cpu::RegisterDepthFunction register_depth = cpu::BestRegisterDepth();
+  std::vector<Contestant> contestants = {Timed("depth, on the device", Clock::kWall,
+                                               [&] {
+                                                 auto registered = pipeline->RegisterDepth(depth, table);
+                                                 if (registered.ok()) on_device = *registered;
+                                                 return registered.status();
+                                               }),
+                                         Timed("depth, by the host", Clock::kWall, [&] {
+                                           register_depth(depth, table, by_host.data());
+                                           return absl::OkStatus();
+                                         })};
+  GLINT_RETURN_IF_ERROR(RunRounds(o.repeat, &contestants));
+  report->depth_on_device_us = Summarize(contestants[0].us);
+  report->depth_by_host_us = Summarize(contestants[1].us);
+  report->depths = std::count_if(by_host.begin(), by_host.end(), [](uint16_t d) { return d != 0; });
+  report->same_depths = on_device.shape() == shape && on_device.stride == 2 * ptrdiff_t{shape.width} &&
+                        std::memcmp(on_device.data, by_host.data(), 2 * by_host.size()) == 0;
+  return absl::OkStatus();
+}
 
 absl::StatusOr<RemapSizeReport> BenchSize(const RemapBenchOptions& o, Shape shape) {
   RemapSizeReport report;
@@ -120,6 +182,8 @@ absl::StatusOr<RemapSizeReport> BenchSize(const RemapBenchOptions& o, Shape shap
   report.before_us = Summarize(contestants[2].us);
   report.matches = on_device.matches.matches;
   report.same_pair = SameFound(on_device, by_host) && SameFound(on_device, before);
+  GLINT_ASSIGN_OR_RETURN(const auto of_depth, cuda::Pipeline::Create(options));
+  GLINT_RETURN_IF_ERROR(BenchDepth(o, shape, of_depth.get(), &report));
   return report;
 }
 
@@ -165,12 +229,16 @@ std::string ToJson(const RemapReport& report, const std::string& command) {
     for (const auto& [key, us] :
          {std::pair{"kernel_us", &size.kernel_us}, std::pair{"empty_us", &size.empty_us},
           std::pair{"in_row_us", &size.in_row_us}, std::pair{"on_device_us", &size.on_device_us},
-          std::pair{"by_host_us", &size.by_host_us}, std::pair{"before_us", &size.before_us}}) {
+          std::pair{"by_host_us", &size.by_host_us}, std::pair{"before_us", &size.before_us},
+          std::pair{"depth_kernels_us", &size.depth_kernels_us}, std::pair{"depth_in_row_us", &size.depth_in_row_us},
+          std::pair{"depth_on_device_us", &size.depth_on_device_us},
+          std::pair{"depth_by_host_us", &size.depth_by_host_us}}) {
       json.Key(key);
       WriteSummary(*us, &json);
     }
     json.Key("matches").Int(size.matches);
     json.Key("same_pixels").Bool(size.same_pixels).Key("same_pair").Bool(size.same_pair);
+    json.Key("depths").Int(size.depths).Key("same_depths").Bool(size.same_depths);
     json.EndObject();
   }
   json.EndArray().EndObject();
@@ -190,12 +258,17 @@ std::string ToTable(const RemapReport& report) {
          {std::pair{"kernel", &size.kernel_us}, std::pair{"  a kernel without work", &size.empty_us},
           std::pair{"kernel, one of 16 in a row", &size.in_row_us},
           std::pair{"raw pair, by the device", &size.on_device_us},
-          std::pair{"raw pair, by the host", &size.by_host_us}, std::pair{"rectified pair", &size.before_us}}) {
+          std::pair{"raw pair, by the host", &size.by_host_us}, std::pair{"rectified pair", &size.before_us},
+          std::pair{"depth, its two kernels", &size.depth_kernels_us},
+          std::pair{"  those, one of 16 in a row", &size.depth_in_row_us},
+          std::pair{"depth, by the device", &size.depth_on_device_us},
+          std::pair{"depth, by the host", &size.depth_by_host_us}}) {
       absl::StrAppendFormat(&text, "%-30s %10.1f %10.1f %10.1f\n", name, us->median, us->p10, us->p90);
     }
-    absl::StrAppendFormat(
-        &text, "%d matches; %s\n", size.matches,
-        size.same_pixels && size.same_pair ? "the same pixels and features each way" : "NOT THE SAME EACH WAY");
+    absl::StrAppendFormat(&text, "%d matches, %d depths; %s\n", size.matches, size.depths,
+                          size.same_pixels && size.same_pair && size.same_depths
+                              ? "the same pixels, features and depths each way"
+                              : "NOT THE SAME EACH WAY");
   }
   return text;
 }

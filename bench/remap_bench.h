@@ -1,5 +1,6 @@
 // `glint-microbench remap`: rectification on CUDA. Its kernel alone, and raw pairs of rendered pictures from pixels to
-// matches: rectified on the device, by the host, and beforehand.
+// matches: rectified on the device, by the host, and beforehand. Registration of depth: its kernels alone, and from
+// samples to registered ones, by the device and by the host.
 #ifndef GLINT_BENCH_REMAP_BENCH_H_
 #define GLINT_BENCH_REMAP_BENCH_H_
 
@@ -33,6 +34,11 @@ struct RemapSizeReport {
   Summary on_device_us, by_host_us, before_us;  // a pair, wall clock, with each way of rectification
   int matches = 0;
   bool same_pair = false;  // all three give the same features and matches
+
+  // Of depths of the same size from a sensor beside the camera, as of the above; wall clock is of one image.
+  Summary depth_kernels_us, depth_in_row_us, depth_on_device_us, depth_by_host_us;
+  int64_t depths = 0;        // pixels that have one
+  bool same_depths = false;  // device and host give the same bytes
 };
 
 struct RemapReport {

@@ -144,6 +144,7 @@ void Pipeline::Impl::Recover() {
   plans.clear();  // as may be what they keep zero between frames
   jpeg.Drop();
   remapper.Drop();
+  registrar.Drop();
 }
 
 absl::StatusOr<Pipeline::Impl::UnderWay> Pipeline::Impl::Begin(const DetectorOptions& detector, const Pixels& image,
@@ -267,6 +268,14 @@ absl::StatusOr<JpegReason> Pipeline::DetectJpeg(const DetectorOptions& options, 
   }
   if (!reason.ok() || *reason != JpegReason::kNone) features->Clear();
   return reason;
+}
+
+absl::StatusOr<DepthView> Pipeline::RegisterDepth(const DepthView& depth, const DepthTable& table) {
+  if (!impl_->fatal.ok()) return impl_->fatal;
+  const FrameUnderWay under_way(impl_->options.device);
+  absl::StatusOr<DepthView> registered = impl_->RegisterDepth(depth, table);
+  if (!registered.ok()) impl_->Recover();
+  return registered;
 }
 
 ImageView Pipeline::image_on_device() const { return impl_->plans.front().image(); }

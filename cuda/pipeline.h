@@ -16,9 +16,14 @@
 #include "absl/status/statusor.h"
 #include "cuda/jpeg/jpeg_plan.h"
 #include "cuda/runtime/hooks.h"
+#include "features/depth.h"
 #include "features/options.h"
 #include "features/pixels.h"
 #include "features/types.h"
+
+namespace glint {
+struct DepthTable;
+}
 
 namespace glint::cuda {
 
@@ -64,7 +69,12 @@ class Pipeline {
   absl::StatusOr<JpegReason> DetectJpeg(const DetectorOptions& options, const JpegPlan& plan, const uint8_t* file,
                                         size_t size, const Pixels& mask, Features* features, StageTimes* times);
 
-  // The image of the last call, which had no error, at its address on the device; until the next call.
+  // reference::RegisterDepth(): the depths of `table`'s pixels, without limits, until the next call; in host memory, as
+  // `depth` is. Empty: the host has to register it, as more tables take turns than the device keeps. Not between
+  // Start() and Finish(). Errors as Detect().
+  absl::StatusOr<DepthView> RegisterDepth(const DepthView& depth, const DepthTable& table);
+
+  // The image of the last call to detect, which had no error, at its address on the device; until the next call.
   ImageView image_on_device() const;
 
   // Not OK after a sticky CUDA error: this process can use the device no more.

@@ -17,6 +17,7 @@
 #include "cuda/jpeg/jpeg_decoder.h"
 #include "cuda/pipeline.h"
 #include "cuda/plan/plan.h"
+#include "cuda/rectify/depth_registrar.h"
 #include "cuda/rectify/remapper.h"
 #include "cuda/result.h"
 #include "cuda/runtime/api.h"
@@ -124,6 +125,7 @@ struct Pipeline::Impl {
   absl::Status Finish();
   absl::StatusOr<JpegReason> DetectJpeg(const DetectorOptions& detector, const JpegPlan& plan, const uint8_t* file,
                                         size_t size, const Pixels& mask, Features* features, StageTimes* times);
+  absl::StatusOr<DepthView> RegisterDepth(const DepthView& depth, const DepthTable& table);
   absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
   absl::StatusOr<Prepared*> PrepareFor(const DetectorOptions& detector, const Pixels& image, const Pixels& mask,
                                        bool alone);
@@ -180,7 +182,9 @@ struct Pipeline::Impl {
   DeviceBuffer descriptors;  // if they are kept there
   JpegDecoder jpeg;
   Remapper remapper;
+  DepthRegistrar registrar;
   ExpectedWait jpeg_wait;     // for frames that come as JPEG files
+  ExpectedWait depth_wait;    // for registered depths
   std::list<Prepared> plans;  // most recently used first
   std::optional<Open> open;
   // The frame under way began when the device had no other.

@@ -84,6 +84,22 @@ absl::Status Pipeline::Impl::UploadRaw(const Prepared& prepared, const RemapSour
   return remapper.Enqueue(s, prepared.frame().level[0].image, prepared.plan.pitch());
 }
 
+absl::StatusOr<DepthView> Pipeline::Impl::RegisterDepth(const DepthView& depth, const DepthTable& table) {
+  if (!registrar.Choose(table)) return DepthView();
+  const Range range("depth");
+  GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
+  const StreamView s = stream.view();
+  // On integrated devices in place: each sample is read once.
+  GLINT_RETURN_IF_ERROR(registrar.Prepare(s, table, /*in_place=*/device.integrated));
+  const ImageView bytes{depth.data, 2 * depth.width, depth.height, depth.stride};
+  GLINT_RETURN_IF_ERROR(
+      Upload(s.stream, bytes, {0, bytes.height}, bytes.width, registrar.staging(), registrar.source()));
+  GLINT_RETURN_IF_ERROR(registrar.Enqueue(s, table, depth.sensor));
+  GLINT_RETURN_IF_ERROR(Record(finished));
+  GLINT_RETURN_IF_ERROR(WaitFor(finished, &depth_wait));
+  return registrar.registered(depth.sensor.unit);
+}
+
 absl::Status Pipeline::Impl::UploadMask(const Prepared& prepared, const Pixels& mask) {
   const Plan& plan = prepared.plan;
   const DetectorOptions& options = plan.key().options;

@@ -35,6 +35,11 @@ struct DepthView {
   }
 };
 
+// Samples in memory, row by row, of a machine whose lower byte comes first.
+inline DepthView ViewOf(const uint16_t* samples, Shape shape, const DepthSensor& sensor) {
+  return {reinterpret_cast<const uint8_t*>(samples), shape.width, shape.height, 2 * ptrdiff_t{shape.width}, sensor};
+}
+
 }  // namespace glint
 
 #endif  // GLINT_FEATURES_DEPTH_H_

@@ -75,6 +75,12 @@ class CudaLane final : public Lane {
     return InMemory([&] { return pipeline_->Finish(); });
   }
   bool remaps() const override { return true; }
+  absl::StatusOr<DepthView> RegisterDepth(const DepthView& depth, const DepthTable& table,
+                                          std::vector<uint16_t>* samples) override {
+    GLINT_ASSIGN_OR_RETURN(const DepthView registered,
+                           InMemory([&] { return pipeline_->RegisterDepth(depth, table); }));
+    return registered.empty() ? Lane::RegisterDepth(depth, table, samples) : registered;
+  }
   bool decodes_jpeg() const override { return decodes_jpeg_; }
   absl::StatusOr<JpegRun> RunJpeg(const DetectorOptions& options, absl::Span<const uint8_t> file, Shape shape,
                                   const Pixels& mask, Features* features, StageTimes* times) override {

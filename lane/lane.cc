@@ -3,6 +3,8 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "cpu/rectify/register_depth.h"
+#include "features/camera/depth_table.h"
 
 namespace glint {
 
@@ -16,6 +18,14 @@ const char* NameOf(JpegFallback fallback) {
 absl::Status Lane::StartRun(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                             StageTimes* times) {
   return Run(options, image, mask, features, times);
+}
+
+absl::StatusOr<DepthView> Lane::RegisterDepth(const DepthView& depth, const DepthTable& table,
+                                              std::vector<uint16_t>* samples) {
+  static const cpu::RegisterDepthFunction register_depth = cpu::BestRegisterDepth();
+  samples->resize(static_cast<size_t>(table.shape.pixels()));
+  register_depth(depth, table, samples->data());
+  return ViewOf(samples->data(), table.shape, {depth.sensor.unit, 0, 0});
 }
 
 absl::StatusOr<JpegRun> Lane::RunJpeg(const DetectorOptions&, absl::Span<const uint8_t>, Shape, const Pixels&,

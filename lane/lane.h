@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "features/checkpoint.h"
+#include "features/depth.h"
 #include "features/matcher.h"
 #include "features/options.h"
 #include "features/parallel.h"
@@ -27,6 +28,8 @@
 #include "features/types.h"
 
 namespace glint {
+
+struct DepthTable;
 
 enum class Backend { kAuto, kCpu, kCuda };
 // How a lane waits for its GPU. kAdaptive: spin for as long as such frames recently took, then block; also poll for the
@@ -126,6 +129,12 @@ class Lane {
   // True if the lane's device remaps the rows of PixelRows::remap(). Else it is better to have them in memory if they
   // are needed more than once.
   virtual bool remaps() const { return false; }
+
+  // Depths of the pixels of `table`'s image, as reference::RegisterDepth(): a view of `samples`, or of memory of the
+  // lane, until the next call. They have no limits: those of `depth`, which are of the sensor's axis, have been
+  // applied. `depth` has table.source's shape. Errors as Run(). The default is the CPU's.
+  virtual absl::StatusOr<DepthView> RegisterDepth(const DepthView& depth, const DepthTable& table,
+                                                  std::vector<uint16_t>* samples);
 
   // Threads of the lane for work before Run(); null: one thread.
   virtual Parallel* parallel() { return nullptr; }

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/rectify/register_depth.h"
+#include "absl/status/statusor.h"
 #include "features/camera/depth_table.h"
 #include "features/camera/remap_table.h"
 #include "features/depth.h"
+#include "lane/lane.h"
 
 namespace glint {
 
@@ -16,16 +17,14 @@ namespace glint {
 class RectifiedDepth {
  public:
   // What `depth`, whose shape is the table's source, becomes, until the next call: registered depths as
-  // reference::RemapDepth(), those of another camera as reference::RegisterDepth(). The latter have no limits: they are
-  // of the sensor's axis, and have been applied.
+  // reference::RemapDepth(), those of another camera by Lane::RegisterDepth(), with its errors.
   DepthView Remap(const DepthView& depth, const RemapTable& table);
-  DepthView Register(const DepthView& depth, const DepthTable& table);
+  absl::StatusOr<DepthView> Register(Lane* lane, const DepthView& depth, const DepthTable& table) {
+    return lane->RegisterDepth(depth, table, &samples_);
+  }
 
  private:
-  DepthView ViewOf(Shape shape, const DepthSensor& sensor) const;
-
-  const cpu::RegisterDepthFunction register_depth_ = cpu::BestRegisterDepth();
-  std::vector<uint16_t> samples_;  // of machines whose lower byte comes first, as a view has it
+  std::vector<uint16_t> samples_;
 };
 
 }  // namespace glint

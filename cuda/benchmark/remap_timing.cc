@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cuda/devices.h"
+#include "cuda/rectify/depth_registrar.h"
 #include "cuda/rectify/remapper.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/owners.h"
@@ -49,14 +50,32 @@ absl::Status TimeGraph(StreamView stream, int replays, int launches, Enqueue enq
   return absl::OkStatus();
 }
 
-}  // namespace
+template <typename Enqueue>
+absl::StatusOr<RemapTiming> TimeLaunches(StreamView stream, int replays, Enqueue enqueue) {
+  RemapTiming timing;
+  GLINT_RETURN_IF_ERROR(TimeGraph(stream, replays, 1, enqueue, &timing.alone_us));
+  const auto in_row = [&](StreamView s) {
+    for (int i = 0; i < kInRow; ++i) GLINT_RETURN_IF_ERROR(enqueue(s));
+    return absl::OkStatus();
+  };
+  GLINT_RETURN_IF_ERROR(TimeGraph(stream, replays, kInRow, in_row, &timing.in_row_us));
+  GLINT_RETURN_IF_ERROR(TimeGraph(stream, replays, 1, LaunchNothing, &timing.empty_us));
+  return timing;
+}
 
-absl::StatusOr<RemapTiming> TimeRemap(int device, int sm_limit, const RemapSource& raw, int replays, Image* rectified) {
+absl::StatusOr<Stream> MakeStream(int device, int sm_limit) {
   Api* const api = &CudaApi();
   cudaDeviceProp properties{};
   GLINT_RETURN_IF_ERROR(CheckDevice(api, device, &properties));
-  GLINT_ASSIGN_OR_RETURN(const Stream owner, Stream::Create(api, device, sm_limit));
+  return Stream::Create(api, device, sm_limit);
+}
+
+}  // namespace
+
+absl::StatusOr<RemapTiming> TimeRemap(int device, int sm_limit, const RemapSource& raw, int replays, Image* rectified) {
+  GLINT_ASSIGN_OR_RETURN(const Stream owner, MakeStream(device, sm_limit));
   const StreamView stream = owner.view();
+  Api* const api = stream.api;
   Remapper remapper;
   remapper.Choose(*raw.table);
   GLINT_RETURN_IF_ERROR(remapper.Prepare(stream, *raw.table));
@@ -82,16 +101,23 @@ absl::StatusOr<RemapTiming> TimeRemap(int device, int sm_limit, const RemapSourc
                                   static_cast<size_t>(shape.height), cudaMemcpyDeviceToHost, stream.stream),
                "copying pixels from the device"));
   GLINT_RETURN_IF_ERROR(ToStatus(api->StreamSynchronize(stream.stream), "waiting for the device"));
+  return TimeLaunches(stream, replays, remap);
+}
 
-  RemapTiming timing;
-  GLINT_RETURN_IF_ERROR(TimeGraph(stream, replays, 1, remap, &timing.alone_us));
-  const auto in_row = [&](StreamView s) {
-    for (int i = 0; i < kInRow; ++i) GLINT_RETURN_IF_ERROR(remap(s));
-    return absl::OkStatus();
-  };
-  GLINT_RETURN_IF_ERROR(TimeGraph(stream, replays, kInRow, in_row, &timing.in_row_us));
-  GLINT_RETURN_IF_ERROR(TimeGraph(stream, replays, 1, LaunchNothing, &timing.empty_us));
-  return timing;
+absl::StatusOr<RemapTiming> TimeRegisterDepth(int device, int sm_limit, const DepthView& depth, const DepthTable& table,
+                                              int replays) {
+  GLINT_ASSIGN_OR_RETURN(const Stream owner, MakeStream(device, sm_limit));
+  const StreamView stream = owner.view();
+  DepthRegistrar registrar;
+  registrar.Choose(table);
+  GLINT_RETURN_IF_ERROR(registrar.Prepare(stream, table, /*in_place=*/false));
+  const auto row = 2 * static_cast<size_t>(depth.width), height = static_cast<size_t>(depth.height);
+  GLINT_RETURN_IF_ERROR(
+      ToStatus(stream.api->Memcpy2DAsync(registrar.source(), row, depth.data, static_cast<size_t>(depth.stride), row,
+                                         height, cudaMemcpyHostToDevice, stream.stream),
+               "copying depths to the device"));
+  GLINT_RETURN_IF_ERROR(ToStatus(stream.api->StreamSynchronize(stream.stream), "waiting for the device"));
+  return TimeLaunches(stream, replays, [&](StreamView s) { return registrar.Enqueue(s, table, depth.sensor); });
 }
 
 }  // namespace glint::cuda

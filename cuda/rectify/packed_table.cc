@@ -25,6 +25,15 @@ Kind KindOf(const uint16_t* pixels, int count, bool has_exceptions) {
 
 }  // namespace
 
+PackedLayout PackedLayout::Of(Shape shape) {
+  PackedLayout layout;
+  layout.segments = (shape.width + kSegment - 1) / kSegment;
+  const size_t segments = static_cast<size_t>(layout.segments) * static_cast<size_t>(shape.height);
+  layout.origins_at = segments * kSegmentWords;
+  layout.entries_at = layout.origins_at + segments * kLaneGroups * sizeof(LaneOrigins) / sizeof(uint64_t);
+  return layout;
+}
+
 void PackedLayout::Place(const uint64_t* words, RemapParams* params) const {
   params->pixels = reinterpret_cast<const LanePixels*>(words);
   params->origins = reinterpret_cast<const LaneOrigins*>(words + origins_at);
@@ -35,11 +44,8 @@ void PackedLayout::Place(const uint64_t* words, RemapParams* params) const {
 PackedLayout PackRemapTable(const RemapTable& table, std::vector<uint64_t>* words) {
   const RemapBlocks& blocks = table.blocks;
   const int width = table.shape.width;
-  PackedLayout layout;
-  layout.segments = (width + kSegment - 1) / kSegment;
+  const PackedLayout layout = PackedLayout::Of(table.shape);
   const size_t segments = static_cast<size_t>(layout.segments) * static_cast<size_t>(table.shape.height);
-  layout.origins_at = segments * kSegmentWords;
-  layout.entries_at = layout.origins_at + segments * kLaneGroups * sizeof(LaneOrigins) / sizeof(uint64_t);
   words->assign(layout.entries_at, 0);
   std::vector<LanePixels> pixels(segments * kLanes, LanePixels{});
   std::vector<LaneOrigins> origins(segments * kLaneGroups,

@@ -16,6 +16,8 @@ struct PackedLayout {
   int segments = 0;                       // of a row
   size_t origins_at = 0, entries_at = 0;  // in words of 8 bytes
 
+  // Of a table with this shape.
+  static PackedLayout Of(Shape shape);
   // Sets what `params` has of the table, which is at `words`, a multiple of 16.
   void Place(const uint64_t* words, RemapParams* params) const;
 };

@@ -1,16 +1,14 @@
 // Rectification on a device: raw images, and the tables that they are remapped by. Not for a build without CUDA.
 //
-// Thread-compatible; belongs to one stream. Memory grows to the largest image seen, and that of each of kTables tables
-// to the largest seen in its place, and stays.
+// Thread-compatible; belongs to one stream. Memory grows to the largest image seen, and that of tables as TablePlaces
+// says, and stays.
 #ifndef GLINT_CUDA_RECTIFY_REMAPPER_H_
 #define GLINT_CUDA_RECTIFY_REMAPPER_H_
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "cuda/rectify/packed_table.h"
+#include "cuda/rectify/table_places.h"
 #include "cuda/runtime/owners.h"
 #include "features/camera/remap_table.h"
 
@@ -18,14 +16,8 @@ namespace glint::cuda {
 
 class Remapper {
  public:
-  // That are on the device at the same time: of a lane whose streams take turns.
-  static constexpr int kTables = 2;
-  // Images that a table may miss before another takes its place. Where more tables take turns than there are places,
-  // those without one are for the host: to pack and copy a table takes longer than to remap an image there.
-  static constexpr uint64_t kImagesKept = 64;
-
   // Chooses the table for the image that comes next; once for each. False: the host has to remap it.
-  bool Choose(const RemapTable& table);
+  bool Choose(const RemapTable& table) { return tables_.Choose(table.id); }
 
   // Makes room for the chosen table, which is `table`, and its images; copies the table unless it is there. The last
   // image must be done. Waits for the device for a table that is new. RESOURCE_EXHAUSTED: out of memory.
@@ -41,16 +33,7 @@ class Remapper {
   void Drop() { *this = Remapper(); }
 
  private:
-  struct Place {
-    uint64_t table = 0;  // its id; 0: none
-    uint64_t used = 0;   // images_ when it was chosen
-    DeviceBuffer memory;
-    PackedLayout layout;
-  };
-
-  std::array<Place, kTables> places_;
-  Place* chosen_ = nullptr;
-  uint64_t images_ = 0;
+  TablePlaces tables_;
   MappedBuffer staging_;
   DeviceBuffer source_;
   Shape source_shape_, shape_;  // of the prepared table

@@ -45,6 +45,8 @@ absl::StatusOr<JpegReason> Pipeline::DetectJpeg(const DetectorOptions&, const Jp
   return impl_->status;
 }
 
+absl::StatusOr<DepthView> Pipeline::RegisterDepth(const DepthView&, const DepthTable&) { return impl_->status; }
+
 ImageView Pipeline::image_on_device() const { return {}; }
 
 const absl::Status& Pipeline::fatal() const { return impl_->status; }
@@ -164,6 +166,9 @@ PinnedMemory::~PinnedMemory() = default;
 absl::StatusOr<PlanReport> ReportPlan(const DetectorOptions&, Shape, int) { return BuiltWithoutCuda(); }
 
 absl::StatusOr<RemapTiming> TimeRemap(int, int, const RemapSource&, int, Image*) { return BuiltWithoutCuda(); }
+absl::StatusOr<RemapTiming> TimeRegisterDepth(int, int, const DepthView&, const DepthTable&, int) {
+  return BuiltWithoutCuda();
+}
 
 bool CopiesFromHostRegions(int) { return false; }
 

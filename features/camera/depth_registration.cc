@@ -1,5 +1,6 @@
 #include "features/camera/depth_registration.h"
 
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -81,6 +82,8 @@ DepthTable MakeDepthTable(const Camera& depth_camera, const RigidTransform& to_f
       if (x < width && y < height) table.centre_w.push_back(static_cast<float>(at(x, y).z()));
     }
   }
+  static std::atomic<uint64_t> last_id{0};
+  table.id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
   return table;
 }
 

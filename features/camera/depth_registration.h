@@ -16,7 +16,7 @@ namespace glint {
 // DepthTable::kMostPixels.
 absl::StatusOr<RectifiedPair> UndistortRgbd(const RgbdCamera& rgbd);
 
-// The table for the pixels of `depth_camera`, which is valid, in the image of a pinhole camera (`to`).
+// The table for the pixels of `depth_camera`, which is valid, in the image of a pinhole camera (`to`). Thread-safe.
 DepthTable MakeDepthTable(const Camera& depth_camera, const RigidTransform& to_from_depth, const Camera& to);
 
 }  // namespace glint

@@ -33,12 +33,37 @@ struct DepthTable {
   // NaN: the sensor's lens has none.
   std::vector<float> x, y, w;
   std::vector<float> centre_w;  // w of the rays of the pixels' centres, or NaN; source.pixels()
+  // Of no other contents in this process, so that backends know a table that they have a copy of; 0: they take none.
+  uint64_t id = 0;
 };
 
 // Whether the sensor has measured something that is within its limits.
 inline bool IsMeasured(const DepthSensor& sensor, uint16_t sample) {
   const double metres = sample * sensor.unit;
   return sample != 0 && metres >= sensor.nearest && (sensor.farthest == 0 || metres <= sensor.farthest);
+}
+
+// Which samples these are: least..most; none if least > most.
+struct SampleRange {
+  int least, most;
+};
+inline SampleRange MeasuredSamples(const DepthSensor& sensor) {
+  // Metres grow with the sample: the first sample from 1 on that `is_there`, as all after it, or 65536.
+  const auto first = [&](auto is_there) {
+    int from = 1, to = 65536;
+    while (from < to) {
+      const int middle = (from + to) / 2;
+      if (is_there(middle * sensor.unit)) {
+        to = middle;
+      } else {
+        from = middle + 1;
+      }
+    }
+    return to;
+  };
+  const int least = first([&](double metres) { return metres >= sensor.nearest; });
+  if (sensor.farthest == 0) return {least, 65535};
+  return {least, first([&](double metres) { return !(metres <= sensor.farthest); }) - 1};
 }
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Scalar reference of the registration of depth: the specification of cpu/rectify/.
+// Scalar reference of the registration of depth: the specification of cpu/rectify/ and cuda/rectify/.
 #ifndef GLINT_FEATURES_REFERENCE_REGISTER_DEPTH_H_
 #define GLINT_FEATURES_REFERENCE_REGISTER_DEPTH_H_
 

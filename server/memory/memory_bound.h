@@ -85,15 +85,15 @@ inline constexpr int64_t kPipelineBytesPerPixel = 80;
 inline constexpr int64_t kPipelineBytesPerFeature = 264;
 inline constexpr int64_t kPipelineBytes = int64_t{16} << 20;
 // Additional bytes of a CUDA lane on an integrated GPU, whose memory is the host's. What both map is counted above, and
-// once. Per pixel: the pipeline of single images, both of a pair, whose images have half of the pixels each, and a JPEG
-// file with its coefficients. Per keypoint: the same pipelines, 1280 for the descriptors that a pair keeps, and 2240
-// for matching and stereo. Beside these: three pipelines, twice 16 MiB of descriptors of tied keypoints, and as much
-// for the graphs of plans as on the host.
-inline constexpr int64_t kIntegratedBytesPerPixel = 2 * kPipelineBytesPerPixel + 8 + 2;
+// once. Per pixel: the pipeline of single images, both of a pair, whose images have half of the pixels each, a JPEG
+// file with its coefficients, and registered depths, with four bytes for each of half of the pixels. Per keypoint: the
+// same pipelines, 1280 for the descriptors that a pair keeps, and 2240 for matching and stereo. Beside these: three
+// pipelines, twice 16 MiB of descriptors of tied keypoints, and as much for the graphs of plans as on the host.
+inline constexpr int64_t kIntegratedBytesPerPixel = 2 * kPipelineBytesPerPixel + 8 + 2 + 2;
 // Tables of raw images on it, of two rigs, in parts of --max-rectification-bytes: packed they take up to 7/4 of what
-// the host counts.
+// the host counts. And those of two depth cameras, which take as much as there.
 inline constexpr int64_t IntegratedTableBytes(int64_t max_rectification_bytes) {
-  return 2 * max_rectification_bytes / 4 * 7;
+  return 2 * max_rectification_bytes / 4 * 7 + 2 * max_rectification_bytes;
 }
 inline constexpr int64_t kIntegratedBytesPerFeature = 2 * kPipelineBytesPerFeature + 1280 + 2240;
 inline constexpr int64_t kIntegratedBytes = 3 * kPipelineBytes + (int64_t{32} << 20) + kCudaPlansBytes;

@@ -135,12 +135,15 @@ TEST(GlintBench, RectifiesTheSameOnTheGpu) {
   auto json = testing::ReadJson(outcome.out);
   ASSERT_TRUE(json.has_value()) << outcome.out;
   EXPECT_EQ((*json)["sizes.0.width"], "320");
-  for (const char* times : {"kernel_us", "empty_us", "in_row_us", "on_device_us", "by_host_us", "before_us"}) {
+  for (const char* times : {"kernel_us", "empty_us", "in_row_us", "on_device_us", "by_host_us", "before_us",
+                            "depth_kernels_us", "depth_in_row_us", "depth_on_device_us", "depth_by_host_us"}) {
     EXPECT_GT(NumberAt(*json, std::string("sizes.0.") + times + ".median"), 0) << times;
   }
   EXPECT_GT(NumberAt(*json, "sizes.0.matches"), 30);
   EXPECT_EQ((*json)["sizes.0.same_pixels"], "true");
   EXPECT_EQ((*json)["sizes.0.same_pair"], "true");
+  EXPECT_GT(NumberAt(*json, "sizes.0.depths"), 50000);
+  EXPECT_EQ((*json)["sizes.0.same_depths"], "true");
 }
 
 TEST(GlintBench, FindsTheSameCornersAsOpenCv) {

@@ -16,37 +16,17 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/camera/test_cameras.h"
+#include "tests/support/depth_cases.h"
 #include "tests/support/random.h"
 
 namespace glint {
 namespace {
 
+using testing::Depths;
 using ::testing::HasSubstr;
+using testing::PinholeOf;
 using testing::Random;
-
-// An image of depths whose rows lie apart, at an odd address.
-struct Depths {
-  Depths(Shape image, const DepthSensor& sensor, const std::function<int(int, int)>& sample)
-      : shape(image),
-        of(sensor),
-        stride(2 * image.width + 3),
-        bytes(static_cast<size_t>(stride) * static_cast<size_t>(image.height) + 1, 0xff) {
-    for (int y = 0; y < shape.height; ++y) {
-      for (int x = 0; x < shape.width; ++x) {
-        const int value = sample(x, y);
-        uint8_t* const at = bytes.data() + 1 + static_cast<ptrdiff_t>(y) * stride + 2 * static_cast<ptrdiff_t>(x);
-        at[0] = static_cast<uint8_t>(value & 255);
-        at[1] = static_cast<uint8_t>(value >> 8);
-      }
-    }
-  }
-  DepthView view() const { return {bytes.data() + 1, shape.width, shape.height, stride, of}; }
-
-  Shape shape;
-  DepthSensor of;
-  ptrdiff_t stride;
-  std::vector<uint8_t> bytes;
-};
+using testing::RandomDepths;
 
 std::vector<uint16_t> Registered(const Depths& depths, const DepthTable& table) {
   std::vector<uint16_t> registered(static_cast<size_t>(table.shape.pixels()), 7);
@@ -60,53 +40,66 @@ std::vector<uint16_t> Remapped(const Depths& depths, const RemapTable& table) {
   return remapped;
 }
 
-Camera PinholeOf(Shape image, double focal_length) {
-  return {CameraModel::kPinhole,    image, focal_length, focal_length, (image.width - 1) / 2.0,
-          (image.height - 1) / 2.0, {}};
-}
-
-// Samples that change all the time, smooth ones, and some beyond the limits.
-Depths RandomDepths(Random* random, Shape shape) {
-  DepthSensor sensor;
-  sensor.unit = random->Uniform(0, 3) == 0 ? 1.0 : 0.001;
-  if (random->Uniform(0, 1) == 1) sensor.nearest = 500 * sensor.unit;
-  if (random->Uniform(0, 1) == 1) sensor.farthest = 3000 * sensor.unit;
-  const int noise = random->Uniform(0, 2) == 0 ? 65535 : random->Uniform(0, 50);
-  return Depths(shape, sensor, [&](int x, int y) {
-    if (random->Uniform(0, 20) == 0) return 0;
-    return std::min(65535, (noise == 65535 ? 0 : 1000 + 3 * x + y) + random->Uniform(0, noise));
-  });
+void ExpectTheReference(const testing::DepthCase& c, const std::vector<uint16_t>& expected) {
+  for (const int64_t target : cpu::SimdTargets()) {
+    std::vector<uint16_t> registered(expected.size(), 7);
+    cpu::RegisterDepthFor(target)(c.depths.view(), c.table, registered.data());
+    ASSERT_EQ(registered, expected) << cpu::SimdTargetName(target);
+  }
 }
 
 TEST(DepthRegistration, IsTheReferenceOnRandomRigs) {
-  const auto& cameras = TestCameras();
   int64_t seen = 0;
   for (uint32_t seed = 0; seed < 400; ++seed) {
-    Random random(seed);
-    const int most = seed % 20 == 0 ? 640 : seed % 2 == 0 ? 9 : 90;
-    Camera depth_camera = cameras[seed % cameras.size()].camera();
-    const double scale = random.Uniform(1, most) / 752.0;
-    depth_camera.image = {std::max(1, static_cast<int>(752 * scale)), std::max(1, static_cast<int>(480 * scale))};
-    for (double* const value : {&depth_camera.fx, &depth_camera.fy, &depth_camera.cx, &depth_camera.cy}) {
-      *value *= scale;
-    }
-    const Shape image = {random.Uniform(1, most), random.Uniform(1, std::min(480, most))};
-    const auto some = [&](double limit) { return limit * random.Uniform(-100, 100) / 100.0; };
-    const double turn = seed % 3 == 0 ? 3 : 0.1, metres = seed % 5 == 0 ? 3 : 0.05;
-    const RigidTransform transform =
-        Turned(some(turn), some(turn), some(turn), {some(metres), some(metres), some(metres)});
-    const DepthTable table = MakeDepthTable(depth_camera, transform, PinholeOf(image, image.width * 0.8));
-    const Depths depths = RandomDepths(&random, depth_camera.image);
-    std::vector<uint16_t> expected;
-    reference::RegisterDepth(depths.view(), table, &expected);
-    for (const int64_t target : cpu::SimdTargets()) {
-      std::vector<uint16_t> registered(expected.size(), 7);
-      cpu::RegisterDepthFor(target)(depths.view(), table, registered.data());
-      ASSERT_EQ(registered, expected) << "seed " << seed << ", " << cpu::SimdTargetName(target);
-    }
+    SCOPED_TRACE(seed);
+    const testing::DepthCase c = testing::RandomRig(seed);
+    const std::vector<uint16_t> expected = c.Expected();
+    ASSERT_NO_FATAL_FAILURE(ExpectTheReference(c, expected));
     seen += std::count_if(expected.begin(), expected.end(), [](uint16_t d) { return d != 0; });
   }
   EXPECT_GT(seen, 400'000);
+}
+
+TEST(DepthRegistration, IsTheReferenceOnWildTables) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    const testing::DepthCase c = testing::WildDepths(seed, /*is_number=*/true);
+    ASSERT_NO_FATAL_FAILURE(ExpectTheReference(c, c.Expected()));
+  }
+}
+
+TEST(DepthRegistration, RoundsAsTheReference) {
+  for (uint32_t seed = 0; seed < 4000; ++seed) {
+    SCOPED_TRACE(seed);
+    const testing::DepthCase c = testing::DepthsOnBorders(seed);
+    ASSERT_NO_FATAL_FAILURE(ExpectTheReference(c, c.Expected()));
+  }
+}
+
+TEST(DepthRegistration, TheRangeOfSamplesIsOfThoseThatAreMeasured) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    const double units[] = {0.001, 1e-6, 0.0002, 1, 1e-3 * random.Uniform(0.1F, 9.0F)};
+    DepthSensor sensor = {units[seed % 5], 0, 0};
+    const auto limit = [&] {
+      return random.OneIn(4) ? 0 : sensor.unit * random.Uniform(0, 70000) + (random.OneIn(2) ? 1e-9 : 0);
+    };
+    sensor.nearest = limit();
+    sensor.farthest = limit();
+    const SampleRange range = MeasuredSamples(sensor);
+    for (int sample = 0; sample < 65536; ++sample) {
+      ASSERT_EQ(sample >= range.least && sample <= range.most, IsMeasured(sensor, static_cast<uint16_t>(sample)))
+          << "seed " << seed << ", sample " << sample;
+    }
+  }
+}
+
+TEST(DepthRegistration, EachTableHasAnIdOfItsOwn) {
+  const Camera camera = PinholeOf({9, 9}, 8);
+  const uint64_t first = MakeDepthTable(camera, {}, camera).id;
+  EXPECT_EQ(DepthTable().id, 0u);
+  EXPECT_NE(first, 0u);
+  EXPECT_NE(first, MakeDepthTable(camera, {}, camera).id);
 }
 
 TEST(DepthRegistration, OfTheCamerasOwnPixelsIsTheReferenceToo) {

@@ -91,7 +91,7 @@ TEST(CudaRemapFaults, LargeImagesComeWhole) {
 // Tables beyond those that have room are for the host, until others are not used any more.
 TEST(CudaRemapFaults, TablesTakeTurns) {
   std::vector<RemapTable> tables;
-  for (int i = 0; i <= Remapper::kTables; ++i) tables.push_back(TableOf({64, 48}));
+  for (int i = 0; i <= TablePlaces::kTables; ++i) tables.push_back(TableOf({64, 48}));
   const Image image = testing::Flat(tables[0].source, 1);
   FakeApi api;
   const auto pipeline = MakePipeline(&api);
@@ -102,14 +102,14 @@ TEST(CudaRemapFaults, TablesTakeTurns) {
     return rows.rows > 0;
   };
   for (int turn = 0; turn < 3; ++turn) {
-    for (int i = 0; i < Remapper::kTables; ++i) EXPECT_FALSE(by_host(tables[static_cast<size_t>(i)])) << i;
+    for (int i = 0; i < TablePlaces::kTables; ++i) EXPECT_FALSE(by_host(tables[static_cast<size_t>(i)])) << i;
     EXPECT_TRUE(by_host(tables.back()));
   }
   const int live = api.live;
   int host = 0;
-  for (uint64_t i = 0; i < 2 * Remapper::kImagesKept; ++i) host += by_host(tables.back()) ? 1 : 0;
-  EXPECT_GT(host, static_cast<int>(Remapper::kImagesKept) / 2);
-  EXPECT_LT(host, static_cast<int>(Remapper::kImagesKept));
+  for (uint64_t i = 0; i < 2 * TablePlaces::kImagesKept; ++i) host += by_host(tables.back()) ? 1 : 0;
+  EXPECT_GT(host, static_cast<int>(TablePlaces::kImagesKept) / 2);
+  EXPECT_LT(host, static_cast<int>(TablePlaces::kImagesKept));
   EXPECT_FALSE(by_host(tables.back()));
   EXPECT_EQ(api.live, live);              // in the place of another
   EXPECT_FALSE(by_host(tables.front()));  // nor are the rest of them

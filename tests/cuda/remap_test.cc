@@ -94,7 +94,7 @@ class CudaRemapTest : public PipelineFixture {
 
 TEST_F(CudaRemapTest, IsTheReferenceOnRandomTables) {
   for (uint32_t seed = 0; seed < 400; ++seed) {
-    if (seed % Remapper::kTables == 0) remapper_.Drop();  // the last tables keep their places
+    if (seed % TablePlaces::kTables == 0) remapper_.Drop();  // the last tables keep their places
     Random random(seed);
     const int most = seed % 3 == 0 ? 24 : 400;
     const Shape source = {random.Uniform(1, most), random.Uniform(1, most)};
@@ -121,7 +121,7 @@ TEST_F(CudaRemapTest, UpToTheLargestSizes) {
 // Tables that come back, and others in their place when they were long away.
 TEST_F(CudaRemapTest, TablesTakeTurns) {
   std::vector<RemapTable> tables;
-  for (int i = 0; i < 2 * Remapper::kTables; ++i) {
+  for (int i = 0; i < 2 * TablePlaces::kTables; ++i) {
     const Shape shape = {100 + 31 * (i % 3), 60 + i};
     tables.push_back(testing::LensTable(shape, {150 - 7 * i, 90}, 0.1 * i, 1, 0.1));
   }
@@ -131,10 +131,10 @@ TEST_F(CudaRemapTest, TablesTakeTurns) {
     EXPECT_TRUE(status.ok()) << status << ", table " << i;
   };
   for (int turn = 0; turn < 3; ++turn) {
-    for (int i = 0; i < Remapper::kTables; ++i) check(i);
+    for (int i = 0; i < TablePlaces::kTables; ++i) check(i);
   }
-  for (int i = Remapper::kTables; i < 2 * Remapper::kTables; ++i) {
-    for (uint64_t k = 0; k <= Remapper::kImagesKept; ++k) remapper_.Choose(tables[0]);
+  for (int i = TablePlaces::kTables; i < 2 * TablePlaces::kTables; ++i) {
+    for (uint64_t k = 0; k <= TablePlaces::kImagesKept; ++k) remapper_.Choose(tables[0]);
     check(i);
     check(0);
   }
@@ -193,7 +193,7 @@ TEST_F(CudaRemapTest, FeaturesWithManyTables) {
   constexpr Shape kShape = {320, 240};
   const Image image = testing::Texture(kShape, 3);
   std::vector<RemapTable> tables;
-  for (int i = 0; i < 2 * Remapper::kTables; ++i) {
+  for (int i = 0; i < 2 * TablePlaces::kTables; ++i) {
     tables.push_back(testing::LensTable(kShape, kShape, 0.02 * i, 0.9, 0.1));
   }
   for (int turn = 0; turn < 2; ++turn) {

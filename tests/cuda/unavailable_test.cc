@@ -25,6 +25,7 @@ TEST(CudaUnavailable, EveryEntryPointSaysSo) {
   EXPECT_EQ(PinnedMemory::Allocate(1).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(ReportPlan({}, {64, 64}, 1).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(TimeRemap(0, 0, {}, 1, nullptr).status(), pipeline.status());
+  EXPECT_EQ(TimeRegisterDepth(0, 0, {}, {}, 1).status(), pipeline.status());
   EXPECT_EQ(DeviceDescription(0), "");
   EXPECT_FALSE(CopiesFromHostRegions(0));
   EXPECT_EQ(LockHostRegion(0, nullptr, 1).code(), absl::StatusCode::kFailedPrecondition);

@@ -73,8 +73,9 @@ std::vector<slam::LocalizerResult> ByLibrary(const RgbdCamera& rgbd, const std::
 class RawDepth : public ::testing::Test {
  protected:
   RawDepth() { Start(int64_t{42} << 20); }
-  void Start(int64_t max_rectification_bytes) {
+  void Start(int64_t max_rectification_bytes, Backend backend = Backend::kCpu) {
     ServerOptions options = TestOptions();
+    options.lanes.backend = backend;
     options.lanes.max_image_pixels = 1 << 19;
     options.max_rectification_bytes = max_rectification_bytes;
     server_ = std::make_unique<TestServer>(options);
@@ -86,13 +87,14 @@ class RawDepth : public ::testing::Test {
     change(&options);
     return client_->Refusal(options);
   }
+  void ExpectTheReferencesImages();
 
   std::unique_ptr<TestServer> server_;
   std::unique_ptr<LocalizeClient> client_;
 };
 
 // Poses are those of the path, with a lens and two focal lengths as without, and with depths from beside the camera.
-TEST_F(RawDepth, IsLocatedAsTheReferencesImagesAre) {
+void RawDepth::ExpectTheReferencesImages() {
   for (const Kind kind : {Kind::kIdeal, Kind::kRegistered, Kind::kWithDepthCamera}) {
     SCOPED_TRACE(static_cast<int>(kind));
     const RgbdCamera rgbd = CameraOf(kind);
@@ -128,6 +130,17 @@ TEST_F(RawDepth, IsLocatedAsTheReferencesImagesAre) {
     }
     EXPECT_TRUE(stream->Finish().ok());
   }
+}
+
+TEST_F(RawDepth, IsLocatedAsTheReferencesImagesAre) { ExpectTheReferencesImages(); }
+
+TEST_F(RawDepth, IsLocatedOnAGpuAsTheReferencesImagesAre) {
+  LaneOptions lane;
+  lane.backend = Backend::kCuda;
+  lane.lanes = 1;
+  if (const auto set = CreateLanes(lane); !set.ok()) GTEST_SKIP() << set.status().message();
+  Start(int64_t{42} << 20, Backend::kCuda);
+  ExpectTheReferencesImages();
 }
 
 TEST_F(RawDepth, MasksAreOfTheRawImage) {

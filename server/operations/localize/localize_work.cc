@@ -73,8 +73,11 @@ absl::Status RectifyDepth(const LaneContext& context, const Rectification& recti
   left.LoadSource();
   pair->left = &left;
   RectifiedDepth& depths = context.scratch->Of<LocalizeScratch>()->depths;
-  *depth = rectification.rgbd()->depth_camera.has_value() ? depths.Register(*depth, tables.depth)
-                                                          : depths.Remap(*depth, tables.left);
+  if (!rectification.rgbd()->depth_camera.has_value()) {
+    *depth = depths.Remap(*depth, tables.left);
+    return absl::OkStatus();
+  }
+  GLINT_ASSIGN_OR_RETURN(*depth, depths.Register(context.lane, *depth, tables.depth));
   return absl::OkStatus();
 }
 
