@@ -59,6 +59,8 @@ class View {
   View(const StereoCamera& camera, const MapKeyframe& keyframe)
       : camera_(camera), keyframe_(keyframe), centre_(keyframe.camera_from_world.Inverse().translation) {}
 
+  const Eigen::Vector3d& centre() const { return centre_; }
+
   // Whether it would have a landmark in its image, from the same side and at the same or a finer scale, if nothing is
   // in between.
   bool Shows(const SeenLandmark& landmark) const {
@@ -106,6 +108,17 @@ class View {
   const Eigen::Vector3d centre_;
 };
 
+// How far the centre of a view may be away that shows so many of the landmarks: none of them is nearer, as they are
+// seen from the same side and from no farther off.
+double ReachOf(const std::vector<SeenLandmark>& landmarks, size_t shown) {
+  std::vector<double> distances;
+  distances.reserve(landmarks.size());
+  for (const SeenLandmark& l : landmarks) distances.push_back(l.distance);
+  if (shown == 0 || shown > distances.size()) return 0;
+  std::sort(distances.begin(), distances.end());
+  return distances[distances.size() - shown];
+}
+
 // Indices of the keyframes with ids below `before` that are known to show the same place: those with landmarks in
 // common, those at loops, and neighbours of both.
 std::vector<size_t> ViewsBeside(const GlobalMap& map, const MapKeyframe& keyframe, int64_t before) {
@@ -132,16 +145,19 @@ std::vector<size_t> ViewsFound(const GlobalMap& map, const StereoCamera& camera,
                                int64_t before, const std::vector<size_t>& beside,
                                const std::vector<SeenLandmark>& landmarks) {
   const std::vector<SeenLandmark> sample = SampleOf(landmarks);
-  std::vector<std::pair<int, size_t>> candidates;  // landmarks of the sample that are not shown, and index
+  const auto least = static_cast<size_t>(std::ceil(kLeastShown * static_cast<double>(sample.size())));
+  const double reach = ReachOf(sample, least);
+  const Eigen::Vector3d centre = keyframe.camera_from_world.Inverse().translation;
+  std::vector<std::pair<size_t, size_t>> candidates;  // landmarks of the sample that are not shown, and index
   for (size_t i = 0; i < map.keyframes().size() && map.keyframes()[i].id < before; ++i) {
     const MapKeyframe& other = map.keyframes()[i];
     if (other.map_id != keyframe.map_id || other.id == keyframe.id) continue;
     if (std::binary_search(beside.begin(), beside.end(), i)) continue;
     const View view(camera, other);
-    const auto shown = static_cast<int>(
+    if ((view.centre() - centre).norm() > reach) continue;
+    const auto shown = static_cast<size_t>(
         std::count_if(sample.begin(), sample.end(), [&view](const SeenLandmark& l) { return view.Shows(l); }));
-    const auto all = static_cast<int>(sample.size());
-    if (shown >= kLeastShown * all) candidates.emplace_back(all - shown, i);
+    if (shown >= least) candidates.emplace_back(sample.size() - shown, i);
   }
   std::sort(candidates.begin(), candidates.end());
   candidates.resize(std::min(candidates.size(), kCompared));
