@@ -28,7 +28,7 @@ inline std::string HealthRequest(const std::string& service = "") {
   return service.empty() ? "" : std::string("\x0a") + static_cast<char>(service.size()) + service;
 }
 
-// A call of any kind, message by message. Everything waits ten seconds at most, against hanging.
+// A call of any kind, message by message. What takes over a minute is cancelled, against hanging.
 class RawCall {
  public:
   RawCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method) : stub_(channel) {
@@ -80,8 +80,11 @@ class RawCall {
   bool Wait() {
     void* tag = nullptr;
     bool ok = false;
-    const auto deadline = std::chrono::system_clock::now() + std::chrono::seconds(10);
-    return queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::GOT_EVENT && ok;
+    const auto deadline = std::chrono::system_clock::now() + std::chrono::minutes(1);
+    if (queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::GOT_EVENT) return ok;
+    context_.TryCancel();
+    queue_.Next(&tag, &ok);  // gRPC has the operation, and what it reads into, until it has ended
+    return false;
   }
 
   grpc::GenericStub stub_;
