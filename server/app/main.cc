@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   glint::TuneMalloc();
-  glint::ChoosePolling();
+  glint::ChoosePolling(flags->options.connections.max_connections);
 
   // Signals are blocked before the first thread starts: all threads inherit this, and one thread waits for them.
   sigset_t signals;

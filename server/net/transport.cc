@@ -28,7 +28,9 @@ int Milliseconds(absl::Duration duration) {
 
 }  // namespace
 
-void ChoosePolling() { setenv("GRPC_POLL_STRATEGY", "poll", 0); }
+void ChoosePolling(int max_connections) {
+  setenv("GRPC_POLL_STRATEGY", max_connections > kMostPolled ? "epoll1" : "poll", 0);
+}
 
 void ConfigureTransport(int max_message_bytes, grpc::ServerBuilder* builder, const ConnectionOptions& connections) {
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // else two servers share a port and no one notices

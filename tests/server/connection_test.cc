@@ -1,8 +1,11 @@
 // How long connections live: idle ones, old ones, and those whose client is gone without a word.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
+#include <utility>
 
+#include "server/net/transport.h"
 #include "tests/server/harness.h"
 #include "tests/server/raw_http2.h"
 
@@ -15,6 +18,21 @@ bool Call(TestServer* server) {
   grpc::ClientContext context;
   v1::GetServerInfoResponse response;
   return server->server_stub()->GetServerInfo(&context, {}, &response).ok();
+}
+
+// Poll looks at each of them whenever a thread waits.
+TEST(ConnectionTest, ManyAreNotPolled) {
+  constexpr char kVariable[] = "GRPC_POLL_STRATEGY";
+  for (const auto& [connections, strategy] :
+       {std::pair(512, "poll"), std::pair(1024, "poll"), std::pair(1025, "epoll1")}) {
+    unsetenv(kVariable);
+    ChoosePolling(connections);
+    EXPECT_STREQ(std::getenv(kVariable), strategy) << connections;
+    setenv(kVariable, "chosen", 1);
+    ChoosePolling(connections);
+    EXPECT_STREQ(std::getenv(kVariable), "chosen");
+  }
+  unsetenv(kVariable);
 }
 
 TEST(ConnectionTest, WithoutCallsItIsClosed) {

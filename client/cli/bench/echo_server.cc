@@ -40,7 +40,7 @@ int RunEchoServer(const std::vector<std::string>& arguments) {
   }
   if (!operands->empty()) return UsageError(kName, "takes no operand: '" + operands->front() + "'");
   if (work_ms.value_or(0) < 0) return UsageError(kName, "option '--work': is below 0");
-  ChoosePolling();
+  ChoosePolling(ConnectionOptions().max_connections);
   const auto echo = load::EchoServer::Start(listen, absl::Milliseconds(work_ms.value_or(0)));
   if (!echo.ok()) return CallError(kName, echo.status());
   if (const int status = Print(kName, (*echo)->address() + "\n"); status != kOk) return status;
