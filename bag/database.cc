@@ -118,14 +118,14 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   const bool is_logged = (header[kWriteVersion] == 2 || header[kReadVersion] == 2);
   std::unique_ptr<Database> database(new Database);
   database->bytes_ = file.size() + (is_logged ? BytesOf(log) : 0);
-  const bool is_cut = database->bytes_ == file.size() && SaidBytes(header) > file.size();
-  if (is_cut) notes->push_back(absl::StrCat("cut off at byte ", file.size(), " of ", SaidBytes(header)));
+  database->is_cut_ = database->bytes_ == file.size() && SaidBytes(header) > file.size();
+  if (database->is_cut_) notes->push_back(absl::StrCat("cut off at byte ", file.size(), " of ", SaidBytes(header)));
   // SQLite would make a log beside one that has none.
   bool immutable = is_logged && BytesOf(log) == 0;
-  absl::Status status = database->Connect(place, immutable, is_cut);
+  absl::Status status = database->Connect(place, immutable);
   if (absl::IsInternal(status) && !immutable) {  // where it cannot lock or make files
     database->bytes_ = file.size();
-    status = database->Connect(place, true, is_cut);
+    status = database->Connect(place, true);
     for (const std::string& beside : {log, journal}) {
       if (status.ok() && BytesOf(beside) > 0) {
         notes->push_back(
@@ -137,7 +137,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   return database;
 }
 
-absl::Status Database::Connect(const std::string& path, bool immutable, bool is_cut) {
+absl::Status Database::Connect(const std::string& path, bool immutable) {
   Close();
   const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
   const int code = sqlite3_open_v2(AsUri(path, immutable).c_str(), &connection_, flags, nullptr);
@@ -145,8 +145,8 @@ absl::Status Database::Connect(const std::string& path, bool immutable, bool is_
   for (const Limit& limit : kLimits) sqlite3_limit(connection_, limit.id, limit.value);
   for (const Limit& option : kConfiguration) sqlite3_db_config(connection_, option.id, option.value, nullptr);
   // SQLite refuses what is shorter than it says, unless schemas may be written: not that a file could be, open so.
-  sqlite3_db_config(connection_, SQLITE_DBCONFIG_DEFENSIVE, is_cut ? 0 : 1, nullptr);
-  sqlite3_db_config(connection_, SQLITE_DBCONFIG_WRITABLE_SCHEMA, is_cut ? 1 : 0, nullptr);
+  sqlite3_db_config(connection_, SQLITE_DBCONFIG_DEFENSIVE, is_cut_ ? 0 : 1, nullptr);
+  sqlite3_db_config(connection_, SQLITE_DBCONFIG_WRITABLE_SCHEMA, is_cut_ ? 1 : 0, nullptr);
   sqlite3_busy_timeout(connection_, kBusyMilliseconds);
   sqlite3_progress_handler(connection_, kStepsPerCall, &CountSteps, this);
   for (const char* sql : {"PRAGMA cell_size_check=ON", "PRAGMA mmap_size=0", "PRAGMA cache_size=-4096",

@@ -73,6 +73,7 @@ class Database {
   ~Database();
 
   int64_t bytes() const { return bytes_; }  // of the file and its log
+  bool is_cut() const { return is_cut_; }   // it has fewer than its header says
   // Names of a table's columns; empty: there is no such table, or one that is not plain.
   absl::StatusOr<std::vector<std::string>> Columns(absl::string_view table);
   absl::StatusOr<Rows> Query(absl::string_view sql);
@@ -86,13 +87,14 @@ class Database {
   friend class Rows;
   friend class Blobs;
   Database() = default;
-  absl::Status Connect(const std::string& path, bool immutable, bool is_cut);
+  absl::Status Connect(const std::string& path, bool immutable);
   absl::Status Error(int code) const;
   void Close();
   static int CountSteps(void* database);
 
   sqlite3* connection_ = nullptr;
   int64_t bytes_ = 0, steps_left_ = 0;
+  bool is_cut_ = false;
 };
 
 }  // namespace glint::bag

@@ -15,6 +15,7 @@ namespace {
 constexpr uint64_t kMagicBytes = sizeof(kMagic);
 constexpr uint64_t kFooterBytes = kRecordHeader + kFooterContent;
 constexpr int kNamedChannels = 5;
+constexpr int kMostDamages = 100;  // behind which a chunk is looked for
 
 struct IndexedChunk {
   Part part;
@@ -181,15 +182,20 @@ void NoteUnknownChannels(Index* index) {
   if (channels > 0) index->notes.push_back(absl::StrCat(messages, " messages of unknown channels are left out: ", ids));
 }
 
-// By reading. `chunks`: where to go on after damage.
+// By reading. `chunks`: of the summary, where to go on after damage; else behind a chunk that looks like one.
 Index Read(const File& file, bool closed, const std::vector<IndexedChunk>& chunks, bool trust) {
   Scanner scanner(file, trust);
   const uint64_t end = static_cast<uint64_t>(file.size()) - (closed ? kMagicBytes : 0);
+  int damages = 0;
   for (uint64_t at = kMagicBytes; !scanner.Walk(&at, end);) {
     const auto next = std::upper_bound(chunks.begin(), chunks.end(), at,
                                        [](uint64_t a, const IndexedChunk& chunk) { return a < chunk.part.offset; });
-    if (next == chunks.end() || next->part.offset >= end) break;
-    at = next->part.offset;
+    if (next != chunks.end() && next->part.offset < end) {
+      at = next->part.offset;
+    } else {
+      at = ++damages <= kMostDamages ? scanner.FindChunk(std::max(scanner.content_before(), kMagicBytes), end) : end;
+      if (at == end) break;
+    }
     scanner.Note(absl::StrCat("read on from the chunk at byte ", at));
   }
   return scanner.Finish();

@@ -54,7 +54,7 @@ struct Index {
 // - the summary, if all of it agrees: chunk indexes that leave no gap but for other records, statistics, all channels;
 //   first and last times are those of some message indexes;
 // - chunks' headers and their message indexes; chunks whose do not agree, or have channels not seen yet, are read;
-// - all records.
+// - all records. Behind damage it is read on from the next chunk of the summary, or one that is found by its fields.
 // A damaged chunk is known only where chunks are read. `file` begins with the magic number. Memory: kMostParts, 64 MiB
 // of definitions and names, and the largest chunk.
 Index ReadIndex(const File& file);

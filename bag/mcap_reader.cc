@@ -213,7 +213,14 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenMcap(const std::string& path) {
   const absl::Status read = file.Read(0, absl::MakeSpan(magic));
   if (!read.ok() && !absl::IsOutOfRange(read)) return read;
   if (!read.ok() || std::memcmp(magic, mcap::kMagic, sizeof(magic)) != 0) {
-    return InFile(path, absl::InvalidArgumentError("not an MCAP file"));
+    constexpr size_t kVersion = 5;  // where it is, a digit
+    const bool other =
+        read.ok() && std::memcmp(magic, mcap::kMagic, kVersion) == 0 && magic[6] == '\r' && magic[7] == '\n';
+    return InFile(
+        path, absl::InvalidArgumentError(other ? absl::StrCat("MCAP of version ",
+                                                              Echo(std::string(1, static_cast<char>(magic[kVersion]))),
+                                                              ": only version 0 is read")
+                                               : "not an MCAP file"));
   }
   auto bag = std::make_unique<McapBag>(std::move(file));
   if (const absl::Status status = bag->ReadIndex(); !status.ok()) return InFile(path, status);

@@ -141,10 +141,32 @@ bool Scanner::Walk(uint64_t* at, uint64_t end) {
       return false;
     }
     Visit(*at, *head);
+    content_before_ = *at + kRecordHeader;
     *at += head->bytes;
   }
   FinishChunk(end < static_cast<uint64_t>(file_.size()));
   return true;
+}
+
+uint64_t Scanner::FindChunk(uint64_t begin, uint64_t end) {
+  for (uint64_t window = begin; window < end; window += kWindow) {
+    const Bytes peeked = Peek(window, std::min(kWindow, end - window));
+    const std::vector<uint8_t> bytes(peeked.begin(), peeked.end());
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (bytes[i] != kChunk) continue;
+      const uint64_t at = window + i;
+      const std::optional<Head> head = HeadAt(at, end);
+      if (!head.has_value()) continue;
+      const uint64_t length = head->bytes - kRecordHeader;
+      const auto header = ReadChunkHeader(Peek(at + kRecordHeader, std::min(kMostChunkHeader, length)));
+      if (!header.has_value() || header->stored_size != length - header->bytes) continue;
+      if (header->first_ns > header->last_ns || header->uncompressed_size > uint64_t{Bag::kLargestChunk}) continue;
+      const absl::string_view compression = header->compression;
+      if (compression == "lz4" || compression == "zstd") return at;
+      if (compression.empty() && header->uncompressed_size == header->stored_size) return at;
+    }
+  }
+  return end;
 }
 
 void Scanner::Visit(uint64_t at, const Head& head) {

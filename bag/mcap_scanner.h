@@ -49,6 +49,10 @@ class Scanner {
   // Visits the records of [at, end). False: one of them is damaged or does not end there, which is noted; `at` is then
   // where it begins. The messages that a cut chunk at the end of the file has are taken.
   bool Walk(uint64_t* at, uint64_t end);
+  // Where the record before the one that Walk() stopped at has its content: its length may be what is wrong.
+  uint64_t content_before() const { return content_before_; }
+  // The first chunk that begins in [begin, end) and ends there; `end`: none is found. By what its fields say.
+  uint64_t FindChunk(uint64_t begin, uint64_t end);
   // After the last Walk(), once.
   Index Finish();
 
@@ -83,6 +87,7 @@ class Scanner {
   Index index_;
   std::vector<uint8_t> window_;  // bytes of the file from window_at_ on
   uint64_t window_at_ = 0;
+  uint64_t content_before_ = 0;
   size_t text_bytes_ = 0;  // of all definitions and names
 
   std::optional<Part> chunk_;          // whose message indexes may still come

@@ -31,6 +31,8 @@ namespace {
 constexpr absl::string_view kMcapMagic = "\x89MCAP";
 constexpr absl::string_view kSqliteMagic("SQLite format 3\0", 16);
 
+constexpr absl::string_view kLfsBeginning = "version https://git-lfs.github.com/spec/";
+
 constexpr int64_t kMostTemporaryBytes = int64_t{1} << 34;
 constexpr int64_t kMostRatio = 256;
 constexpr int64_t kAnyTemporaryBytes = int64_t{1} << 26;  // whatever the ratio is
@@ -117,6 +119,9 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenPlain(const std::string& path) {
   if (absl::StartsWith(beginning, kMcapMagic)) return OpenMcap(path);
   if (absl::StartsWith(beginning, kSqliteMagic)) return OpenSqlite(path);
   if (IsRos1(beginning)) return OpenRos1(path);
+  if (absl::StartsWith(beginning, kLfsBeginning)) {
+    return InFile(path, absl::InvalidArgumentError("a pointer of Git LFS, not the file: `git lfs pull` fetches it"));
+  }
   return InFile(path, absl::InvalidArgumentError(
                           absl::StrCat(beginning.empty() ? "empty" : "no recording that is known by its content",
                                        ": MCAP, rosbag2 (a folder, .db3, .mcap) and bags of ROS 1 are read")));

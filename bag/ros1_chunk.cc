@@ -55,12 +55,56 @@ absl::Status ParseRos1Chunk(const Ros1FileRecord& record, int64_t offset, Ros1Ch
   return CheckRange<int64_t>("size", std::max(chunk->size, chunk->data_size), 0, Bag::kLargestChunk);
 }
 
+bool ExtendOpenRos1Chunk(const File& file, Ros1Chunk* chunk) {
+  const int64_t there = file.size() - chunk->data_offset;
+  if (chunk->size != 0 || chunk->data_size != 0 || there <= 0 || there > Bag::kLargestChunk) return false;
+  Ros1FileRecord next;
+  const bool is_record = ReadRos1Record(file, chunk->data_offset, &next).ok();
+  const bool is_plain = chunk->compression == Ros1Compression::kNone;
+  // Otherwise what lies outside of chunks is no message, and no connection but of the index.
+  const int op = is_record ? next.header.op() : 0;
+  if (is_plain ? op != kRos1Message && op != kRos1Connection : is_record) return false;
+  chunk->data_size = there;
+  chunk->size = is_plain ? there : Bag::kLargestChunk;
+  chunk->is_open = true;
+  return true;
+}
+
+int64_t FindRos1Chunk(const File& file, int64_t offset) {
+  constexpr char kField[] = "compression=";
+  constexpr size_t kFieldBytes = sizeof(kField) - 1;
+  // Lengths of header and field, and behind the first one other fields, as may be: op, size, both.
+  constexpr int64_t kBefore[] = {8, 8 + 8, 8 + 13, 8 + 8 + 13};
+  constexpr size_t kWindow = 1 << 20;
+  constexpr int kMostTries = 100000;
+  Ros1FileRecord record;
+  Ros1Chunk chunk;
+  int tries = 0;
+  for (int64_t at = offset; at < file.size();) {
+    const std::string window = file.ReadText(at, kWindow);
+    if (window.size() < kFieldBytes) break;
+    for (size_t i = window.find(kField); i != std::string::npos; i = window.find(kField, i + 1)) {
+      if (++tries > kMostTries) return file.size();
+      for (const int64_t before : kBefore) {
+        const int64_t begin = at + static_cast<int64_t>(i) - before;
+        if (begin < offset || !ReadRos1Record(file, begin, &record).ok()) continue;
+        if (ParseRos1Chunk(record, begin, &chunk).ok()) return begin;
+      }
+    }
+    at += static_cast<int64_t>(window.size() - kFieldBytes + 1);
+  }
+  return file.size();
+}
+
 absl::Status ReadRos1Counts(const File& file, int64_t offset, std::vector<Ros1Count>* counts, int64_t* end) {
   counts->clear();
   Ros1FileRecord record;
   std::vector<uint8_t> entries;
-  for (*end = offset; ReadRos1Record(file, *end, &record).ok() && record.header.op() == kRos1Index;
-       *end = record.end()) {
+  for (*end = offset;; *end = record.end()) {
+    if (!ReadRos1Record(file, *end, &record).ok()) return Damaged("no record behind the index records");
+    const int op = record.header.op();
+    if (op == kRos1Chunk || op == kRos1Connection || op == kRos1ChunkInfo) return absl::OkStatus();
+    if (op != kRos1Index) return Damaged("index record");
     const auto connection = record.header.Number<uint32_t>("conn");
     const auto count = record.header.Number<uint32_t>("count");
     if (counts->size() == kMostCounts || record.header.Number<uint32_t>("ver") != 1u || !connection || !count ||
@@ -78,7 +122,6 @@ absl::Status ReadRos1Counts(const File& file, int64_t offset, std::vector<Ros1Co
     }
     counts->push_back(counted);
   }
-  return absl::OkStatus();
 }
 
 absl::Status LoadRos1Chunk(const File& file, const Ros1Chunk& chunk, std::vector<uint8_t>* scratch,

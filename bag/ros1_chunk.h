@@ -23,6 +23,7 @@ struct Ros1Chunk {
   Ros1Compression compression = Ros1Compression::kNone;
   int64_t first_ns = 0, last_ns = 0;  // of its messages
   std::vector<uint16_t> topics;       // of its messages, each once
+  bool is_open = false;               // not finished by its recorder: it goes to the end of the file
 
   int64_t end() const { return data_offset + data_size; }
 };
@@ -48,7 +49,16 @@ struct Ros1Count {
 // over the limit.
 absl::Status ParseRos1Chunk(const Ros1FileRecord& record, int64_t offset, Ros1Chunk* chunk);
 
-// What the index records from `offset` on say, which end at `end`. INVALID_ARGUMENT: damaged or cut off.
+// Whether this chunk was being written when the recorder died: its sizes, which come last, are 0, and its data follow.
+// It is then changed to have what there is.
+bool ExtendOpenRos1Chunk(const File& file, Ros1Chunk* chunk);
+
+// The first chunk's record that begins at `offset` or behind; the file's size: none is found. Compressions of chunks
+// are looked for, with the fields before them as recorders write them.
+int64_t FindRos1Chunk(const File& file, int64_t offset);
+
+// What the index records from `offset` on say, which end at `end`. INVALID_ARGUMENT: damaged or cut off, which they may
+// be where nothing that can follow them does.
 absl::Status ReadRos1Counts(const File& file, int64_t offset, std::vector<Ros1Count>* counts, int64_t* end);
 
 // The chunk's records, decompressed, in `out`. INVALID_ARGUMENT: damaged or cut off; `out` then has what came before.

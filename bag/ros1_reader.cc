@@ -1,6 +1,7 @@
 #include "bag/ros1_reader.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,7 +16,18 @@ constexpr int64_t kMostLoaded = int64_t{1} << 28;  // bytes of chunks that overl
 constexpr int64_t kVainBytes = int64_t{1} << 29;
 constexpr int64_t kVainRatio = 64;
 
+constexpr size_t kMostAhead = 8;
+// Who reads no further than the first messages has nothing of what is read ahead.
+constexpr size_t kLoadsBeforeAhead = 2;
+
+size_t ChunksAhead() {
+  const size_t processors = std::thread::hardware_concurrency();
+  return processors > 1 ? std::min(processors, kMostAhead) : 0;
+}
+
 }  // namespace
+
+Ros1Reader::Ros1Reader(File file) : file_(std::move(file)), ahead_(file_, ChunksAhead()) {}
 
 bool IsRos1(absl::string_view beginning) {
   return absl::StartsWith(beginning, "#ROSBAG V") || absl::StartsWith(beginning, "#ROSRECORD V");
@@ -43,25 +55,46 @@ void Ros1Reader::Load(const Ros1Chunk& chunk, std::vector<uint8_t>* data,
     return Note(absl::StrCat(vain_bytes_, " bytes in chunks hold no message that is wanted; the chunks from byte ",
                              chunk.offset, " on are left out"));
   }
-  absl::Status status = LoadRos1Chunk(file_, chunk, &scratch_, data);
+  absl::Status status;
+  if (auto loaded = ahead_.Take(chunk)) {
+    status = std::move(loaded->status);
+    *data = std::move(loaded->data);
+  } else {
+    status = LoadRos1Chunk(file_, chunk, &scratch_, data);
+  }
   vain_bytes_ += static_cast<int64_t>(data->size());
   const absl::Status records = ForEachRos1Record(*data, each);
   if (status.ok()) status = records;
-  if (!status.ok()) Note(absl::StrCat("the chunk at byte ", chunk.offset, " is damaged: ", status.message()));
+  if (status.ok() || chunk.is_open) return;
+  Note(absl::StrCat("the chunk at byte ", chunk.offset, " is damaged: ", status.message()));
 }
 
 absl::Status Ros1Reader::Select(absl::Span<const int> topics) {
   GLINT_RETURN_IF_ERROR(SetSelected(topics));
-  next_chunk_ = 0;
+  next_chunk_ = next_ahead_ = loads_ = 0;
+  ahead_.Clear();
   loaded_.clear();
   loaded_bytes_ = vain_bytes_ = 0;
   front_is_given_ = false;
   return absl::OkStatus();
 }
 
+bool Ros1Reader::HasSelected(const Ros1Chunk& chunk) const {
+  return std::any_of(chunk.topics.begin(), chunk.topics.end(), [&](uint16_t topic) { return IsSelected(topic); });
+}
+
+// What comes behind the next chunk.
+void Ros1Reader::BeginAhead() {
+  for (next_ahead_ = std::max(next_ahead_, next_chunk_ + 1); next_ahead_ < chunks_.size(); ++next_ahead_) {
+    const Ros1Chunk& chunk = chunks_[next_ahead_];
+    if (HasSelected(chunk) && Ros1Ahead::IsWorth(chunk) && !ahead_.Begin(chunk)) return;
+  }
+}
+
 // Adds a chunk to those that are loaded, unless none of its messages is wanted.
 void Ros1Reader::LoadSelected(const Ros1Chunk& chunk) {
-  if (std::none_of(chunk.topics.begin(), chunk.topics.end(), [&](uint16_t topic) { return IsSelected(topic); })) return;
+  if (!HasSelected(chunk)) return;
+  if (++loads_ > kLoadsBeforeAhead) BeginAhead();
   std::unique_ptr<Loaded> loaded = spare_ != nullptr ? std::move(spare_) : std::make_unique<Loaded>();
   loaded->entries.clear();
   Load(chunk, &loaded->data, [&](const Ros1Record& record) {
@@ -119,6 +152,7 @@ absl::Status Ros1Reader::Next(Message* message) {
   }
   if (loaded_.empty()) {
     if (missing_ > 0) Note(absl::StrCat(missing_, " messages of the index are not in their chunks"));
+    if (missing_ < 0) Note(absl::StrCat("the index is of ", -missing_, " messages less than its chunks have"));
     return absl::OutOfRangeError("the end of the recording");
   }
   const Loaded::Entry& entry = loaded_.front()->entries[loaded_.front()->next];

@@ -18,6 +18,7 @@
 #include "bag/bag.h"
 #include "bag/file.h"
 #include "bag/reader.h"
+#include "bag/ros1_ahead.h"
 #include "bag/ros1_chunk.h"
 #include "bag/ros1_records.h"
 
@@ -32,10 +33,11 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenRos1(const std::string& path);
 
 class Ros1Reader : public Reader {
  public:
-  explicit Ros1Reader(File file) : file_(std::move(file)) {}
+  explicit Ros1Reader(File file);
 
   // Finds connections and chunks: from the index and, for the times of each topic, the index records behind the chunks;
-  // or else from the file as a whole. Chunks are decompressed where their index records are missing or do not agree.
+  // or else from the file as a whole, behind damage from the next chunk on. Chunks are decompressed where their index
+  // records are missing or do not agree.
   absl::Status Survey();
   std::string format() const override { return "ROS 1 bag"; }
   absl::Status Select(absl::Span<const int> topics) override;
@@ -71,7 +73,9 @@ class Ros1Reader : public Reader {
   std::vector<Ros1Count> CountMessages(const Ros1Chunk& chunk);
 
   void Load(const Ros1Chunk& chunk, std::vector<uint8_t>* data, absl::FunctionRef<void(const Ros1Record&)> each);
+  bool HasSelected(const Ros1Chunk& chunk) const;
   void LoadSelected(const Ros1Chunk& chunk);
+  void BeginAhead();
   void LeaveFront();
 
   File file_;
@@ -81,6 +85,9 @@ class Ros1Reader : public Reader {
   int64_t vain_bytes_ = 0;  // decompressed without a message that is wanted
 
   size_t next_chunk_ = 0;
+  size_t loads_ = 0;       // since Select()
+  size_t next_ahead_ = 0;  // of chunks_
+  Ros1Ahead ahead_;
   std::vector<std::unique_ptr<Loaded>> loaded_;  // a heap, whose front has the next message
   std::unique_ptr<Loaded> spare_;
   int64_t loaded_bytes_ = 0;

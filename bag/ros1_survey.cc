@@ -13,6 +13,7 @@ constexpr int64_t kLargestConnection = int64_t{1} << 24;
 constexpr int64_t kLargestChunkInfo = int64_t{1} << 24;
 constexpr size_t kMostConnections = 1 << 16;
 constexpr size_t kMostChunks = size_t{1} << 21;
+constexpr int kMostDamages = 100;  // behind which it is read on
 
 }  // namespace
 
@@ -95,20 +96,31 @@ bool Ros1Reader::ReadIndex(int64_t offset, uint32_t connections, uint32_t chunks
 
 void Ros1Reader::ReadWholeFile(int64_t offset) {
   Ros1FileRecord record;
+  int64_t behind = offset;  // the header of the record before, whose length may be what is wrong
+  int damages = 0;
   while (offset < file_.size() && chunks_.size() < kMostChunks) {
     const absl::Status status = ReadRos1Record(file_, offset, &record);
+    int64_t end = file_.size();
+    bool is_whole = false;
     if (!status.ok()) {
-      return Note(absl::StrCat("cut off or damaged at byte ", offset, " of ", file_.size(), ": ", status.message()));
-    }
-    int64_t end = record.end();
-    if (record.header.op() == kRos1Chunk) {
-      end = AddChunk(record, Place{offset, -1});
-    } else if (record.header.op() == kRos1Connection) {
-      AddConnection(record);
+      Note(absl::StrCat("cut off or damaged at byte ", offset, " of ", file_.size(), ": ", status.message()));
+    } else {
+      behind = record.data_offset;
+      end = record.end();
+      if (record.header.op() == kRos1Chunk) {
+        end = AddChunk(record, Place{offset, -1});
+      } else if (record.header.op() == kRos1Connection) {
+        AddConnection(record);
+      }
+      is_whole = end <= file_.size();
+      if (!is_whole) Note(absl::StrCat("cut off at byte ", file_.size(), " of ", end, " or more"));
     }
     offset = end;
+    if (is_whole || ++damages > kMostDamages) continue;
+    offset = FindRos1Chunk(file_, behind);
+    behind = offset;
+    if (offset < file_.size()) Note(absl::StrCat("read on from the chunk at byte ", offset));
   }
-  if (offset > file_.size()) Note(absl::StrCat("cut off at byte ", file_.size(), " of ", offset, " or more"));
 }
 
 void Ros1Reader::AddConnection(const Ros1FileRecord& record) {
@@ -150,7 +162,8 @@ int64_t Ros1Reader::AddChunk(const Ros1FileRecord& record, const Place& place) {
     return end;
   }
   std::vector<Ros1Count> counts;
-  bool is_known = chunk.end() <= file_.size() && ReadRos1Counts(file_, chunk.end(), &counts, &end).ok();
+  const bool is_open = place.messages < 0 && ExtendOpenRos1Chunk(file_, &chunk);
+  bool is_known = !is_open && chunk.end() <= file_.size() && ReadRos1Counts(file_, chunk.end(), &counts, &end).ok();
   int64_t messages = 0;
   for (const Ros1Count& count : counts) {
     messages += count.messages;
@@ -164,7 +177,12 @@ int64_t Ros1Reader::AddChunk(const Ros1FileRecord& record, const Place& place) {
     chunk.first_ns = chunk.topics.empty() ? count.first_ns : std::min(chunk.first_ns, count.first_ns);
     chunk.topics.push_back(static_cast<uint16_t>(topic));
   }
-  if (!chunk.topics.empty()) chunks_.push_back(std::move(chunk));
+  if (chunk.topics.empty()) return end;
+  if (is_open) {
+    Note(absl::StrCat("the last chunk, at byte ", place.offset, ", is not finished: what there is of it is read"));
+    end = file_.size();
+  }
+  chunks_.push_back(std::move(chunk));
   return end;
 }
 

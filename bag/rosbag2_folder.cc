@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -23,7 +24,7 @@ constexpr size_t kMostOpen = 8;     // files that stay open while they are not r
 constexpr size_t kMostAtATime = 4;  // files whose times overlap and that are read together
 constexpr size_t kMetadataBytes = 2 << 20;
 constexpr int kMostEntries = 100000;  // of a folder
-constexpr size_t kMostMissingNames = 10;
+constexpr size_t kMostNames = 10;     // in a note
 
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
@@ -36,7 +37,16 @@ std::vector<std::string> NamesIn(const std::string& folder) {
   return names;
 }
 
-// The names of the files, and what there is to say of metadata.yaml.
+std::string Names(const std::vector<std::string>& names) {
+  std::vector<std::string> some(names.begin(),
+                                names.begin() + static_cast<int64_t>(std::min(names.size(), kMostNames)));
+  for (std::string& name : some) name = Echo(name);
+  return absl::StrCat(absl::StrJoin(some, ", "),
+                      names.size() > some.size() ? absl::StrCat(" and ", names.size() - some.size(), " more") : "");
+}
+
+// The names of the files, and what there is to say of metadata.yaml: a recorder that died has not written it, or only
+// as it was when it began.
 absl::StatusOr<Rosbag2Metadata> ReadMetadata(const std::string& folder, std::vector<std::string>* notes) {
   absl::Status status;
   if (const auto file = File::Open(absl::StrCat(folder, "/metadata.yaml")); file.ok()) {
@@ -44,8 +54,15 @@ absl::StatusOr<Rosbag2Metadata> ReadMetadata(const std::string& folder, std::vec
     if (metadata.ok() && !metadata->compression.empty() && metadata->compression != "zstd") {
       return InFile(folder, NotOneOfError("metadata.yaml: compression_format", metadata->compression, "zstd"));
     }
-    if (metadata.ok()) return metadata;
-    status = metadata.status();
+    if (metadata.ok() && !metadata->files.empty()) {
+      const std::vector<std::string> others = FilesNotSaid(metadata->files, RecordingFiles(NamesIn(folder)));
+      if (others.empty()) return metadata;
+      notes->push_back(
+          absl::StrCat("metadata.yaml does not name files of the same row, which are read: ", Names(others)));
+      metadata->files.insert(metadata->files.end(), others.begin(), others.end());
+      return metadata;
+    }
+    status = metadata.ok() ? absl::NotFoundError("it names no files") : metadata.status();
   } else {
     status = absl::NotFoundError("it is not there");
   }
@@ -66,7 +83,7 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenRosbag2Folder(const std::string& path) 
   GLINT_ASSIGN_OR_RETURN(const Rosbag2Metadata metadata, ReadMetadata(path, &notes));
   auto reader = std::make_unique<Rosbag2Reader>();
   int files = 0;
-  for (const std::string& name : metadata.files) {
+  const auto add = [&](const std::string& name) {
     // Compressed, or decompressed, after metadata.yaml was written.
     const std::string plain(absl::StripSuffix(name, ".zstd"));
     absl::Status status = absl::NotFoundError("");
@@ -75,21 +92,23 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenRosbag2Folder(const std::string& path) 
     }
     files += status.ok() ? 1 : 0;
     if (absl::IsNotFound(status)) {
-      missing.push_back(Echo(name));
+      missing.push_back(name);
     } else if (!status.ok()) {
       notes.emplace_back(status.message());
     }
+  };
+  for (const std::string& name : metadata.files) add(name);
+  if (missing.size() == metadata.files.size()) {  // somebody has renamed them
+    const std::vector<std::string> others = RecordingFiles(NamesIn(path));
+    if (!others.empty())
+      notes.push_back(absl::StrCat("files that metadata.yaml does not name are read: ", Names(others)));
+    for (const std::string& name : others) add(name);
   }
-  if (!missing.empty()) {
-    const size_t count = missing.size();
-    if (count > kMostMissingNames) missing.resize(kMostMissingNames);
-    notes.push_back(absl::StrCat("files are missing: ", absl::StrJoin(missing, ", "),
-                                 count > missing.size() ? absl::StrCat(" and ", count - missing.size(), " more") : ""));
-  }
+  if (!missing.empty()) notes.push_back(absl::StrCat("files are missing: ", Names(missing)));
   if (files == 0) {
-    return InFile(path, absl::InvalidArgumentError(absl::StrCat(
-                            "nothing can be read: ", notes.empty() ? "metadata.yaml names no files" : notes.back())));
+    return InFile(path, absl::InvalidArgumentError(absl::StrCat("nothing can be read: ", notes.back())));
   }
+  reader->AddTopicsWithout(metadata.topics);
   int64_t messages = 0;
   for (const Topic& topic : reader->topics()) messages += topic.messages;
   if (metadata.messages > messages) {
@@ -141,6 +160,14 @@ absl::Status Rosbag2Reader::AddFile(const std::string& path, const std::string& 
   parts_.push_back(std::move(part));
   CloseIfMany(parts_.back().get());
   return absl::OkStatus();
+}
+
+void Rosbag2Reader::AddTopicsWithout(std::vector<Topic> topics) {
+  std::set<std::string> names;
+  for (const Topic& topic : this->topics()) names.insert(topic.name);
+  for (Topic& topic : topics) {
+    if (names.insert(topic.name).second) AddTopic(std::move(topic));
+  }
 }
 
 void Rosbag2Reader::Complete(const std::vector<std::string>& notes) {

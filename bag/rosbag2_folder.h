@@ -19,8 +19,10 @@
 namespace glint::bag {
 
 // The files that metadata.yaml names are looked for in the folder alone; those that are missing or of which nothing can
-// be read are noted. Without a metadata.yaml that can be read, which is noted: all .db3, .mcap, .db3.zstd and
-// .mcap.zstd. INVALID_ARGUMENT: no folder of rosbag2, or nothing of it can be read.
+// be read are noted, and so are those of the same row that it does not name, which are read. If none that it names is
+// there, or without a metadata.yaml that can be read and names files, which is noted: all .db3, .mcap, .db3.zstd and
+// .mcap.zstd. Topics are also those that metadata.yaml alone has. INVALID_ARGUMENT: no folder of rosbag2, or nothing of
+// it can be read.
 absl::StatusOr<std::unique_ptr<Bag>> OpenRosbag2Folder(const std::string& path);
 // A file of any format.
 absl::StatusOr<std::unique_ptr<Bag>> OpenOneFile(const std::string& path);
@@ -31,7 +33,9 @@ class Rosbag2Reader : public Reader {
  public:
   // `name`: of the file, in notes; empty for one that is the whole recording. Errors: those of OpenRecordingFile().
   absl::Status AddFile(const std::string& path, const std::string& name);
-  // After the last file, with what else there is to say.
+  // Those whose names no file has, without messages. After the last file.
+  void AddTopicsWithout(std::vector<Topic> topics);
+  // At the end, with what else there is to say.
   void Complete(const std::vector<std::string>& notes);
 
   std::string format() const override { return format_; }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <exception>
 #include <iterator>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -25,6 +26,23 @@ constexpr size_t kMostFiles = 10000;
 
 std::string TextOf(const YAML::Node& node) { return node.IsDefined() && node.IsScalar() ? node.Scalar() : ""; }
 
+// Those without messages may be here alone.
+std::vector<Topic> TopicsOf(const YAML::Node& list) {
+  std::vector<Topic> topics;
+  if (!list.IsDefined() || !list.IsSequence()) return topics;
+  for (const YAML::Node& entry : list) {
+    if (topics.size() == Bag::kMostTopics) break;
+    if (!entry.IsMap() || !entry["topic_metadata"].IsMap()) continue;
+    const YAML::Node said = entry["topic_metadata"];
+    Topic topic;
+    topic.name = TextOf(said["name"]);
+    topic.type = TextOf(said["type"]);
+    topic.encoding = TextOf(said["serialization_format"]);
+    if (!topic.name.empty() && !topic.type.empty()) topics.push_back(std::move(topic));
+  }
+  return topics;
+}
+
 absl::StatusOr<Rosbag2Metadata> Parse(const YAML::Node& root) {
   if (!root.IsMap() || !root["rosbag2_bagfile_information"].IsMap()) {
     return absl::InvalidArgumentError("rosbag2_bagfile_information is missing");
@@ -42,6 +60,7 @@ absl::StatusOr<Rosbag2Metadata> Parse(const YAML::Node& root) {
     if (name.empty() || name == "." || name == "..") return absl::InvalidArgumentError("relative_file_paths: no name");
     metadata.files.push_back(std::move(name));
   }
+  metadata.topics = TopicsOf(information["topics_with_message_count"]);
   const std::string mode = absl::AsciiStrToLower(TextOf(information["compression_mode"]));
   if (!mode.empty() && mode != "none") metadata.compression = TextOf(information["compression_format"]);
   if (!absl::SimpleAtoi(TextOf(information["message_count"]), &metadata.messages)) metadata.messages = -1;
@@ -88,6 +107,27 @@ std::vector<std::string> RecordingFiles(std::vector<std::string> names) {
   std::copy_if(names.begin(), names.end(), std::back_inserter(once), [&](const auto& name) { return !is_twice(name); });
   if (once.size() > kMostFiles) once.resize(kMostFiles);
   return once;
+}
+
+std::vector<std::string> FilesNotSaid(const std::vector<std::string>& said, const std::vector<std::string>& there) {
+  std::set<absl::string_view> names;
+  std::set<std::pair<std::string, std::string>> rows;  // what comes before the number, and the ending
+  const auto row_of = [](absl::string_view plain) {
+    return std::pair(std::get<0>(Order(std::string(plain))), std::string(plain.substr(plain.rfind('.') + 1)));
+  };
+  for (const std::string& name : said) {
+    const absl::string_view plain = absl::StripSuffix(name, ".zstd");
+    names.insert(plain);
+    if (std::get<1>(Order(name)) >= 0) rows.insert(row_of(plain));
+  }
+  std::vector<std::string> found;
+  for (const std::string& name : there) {
+    const absl::string_view plain = absl::StripSuffix(name, ".zstd");
+    if (names.count(plain) == 0 && std::get<1>(Order(name)) >= 0 && rows.count(row_of(plain)) != 0) {
+      found.push_back(name);
+    }
+  }
+  return found;
 }
 
 }  // namespace glint::bag

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -92,39 +91,41 @@ absl::Status SqliteReader::CountMessages() {
                                           "CASE typeof(timestamp) WHEN 'integer' THEN timestamp END, "
                                           "CASE typeof(data) WHEN 'blob' THEN length(data) END "
                                           "FROM messages NOT INDEXED"));
-  struct Row {
-    int64_t row, time_ns;
-    int topic;
-  };
-  std::optional<Row> last;  // counted once the next one could be read
-  const auto count_last = [&] {
-    if (last) Count(last->topic, 1, last->time_ns, last->time_ns);
-  };
-  int64_t bytes = 0, bad_rows = 0;
+  Blobs blobs(database_.get(), "messages", "data");
+  int64_t there = 0, bytes = 0, bad_rows = 0, without_data = 0;  // rows that are in order, and their data's bytes
+  std::optional<int64_t> last;                                   // row
   absl::Status status = rows.Next();
   for (; status.ok(); status = rows.Next()) {
-    count_last();
-    last = Row{rows.Integer(0), rows.Integer(2), -1};
-    const int64_t size = rows.Integer(3);
-    if (rows.IsNull(1) || rows.IsNull(2) || rows.IsNull(3) || !CheckSize(size)) {
-      ++bad_rows;
-    } else {
-      last->topic = TopicOf(rows.Integer(1));
-      bytes += kLeastRow + size;
+    const int64_t row = rows.Integer(0), time_ns = rows.Integer(2), size = rows.Integer(3);
+    if (last && row <= *last) {  // as in a page of which the first part alone is there
+      status = absl::InvalidArgumentError("its rows are not in order");
+      break;
     }
+    const bool is_good = !rows.IsNull(1) && !rows.IsNull(2) && !rows.IsNull(3) && CheckSize(size);
+    bad_rows += is_good ? 0 : 1;
+    bytes += is_good ? kLeastRow + size : 0;
     if (bytes > database_->bytes() || bad_rows > kMostBadRows) {
       status = absl::InvalidArgumentError("its rows are more than the file can have");
       break;
     }
+    last = row;
+    ++there;
+    const int topic = is_good ? TopicOf(rows.Integer(1)) : -1;
+    if (topic >= 0 && database_->is_cut()) {  // the data of rows before the cut may lie beyond it
+      data_.resize(static_cast<size_t>(size));
+      if (!blobs.Read(row, absl::MakeSpan(data_)).ok()) {
+        ++without_data;
+        continue;
+      }
+    }
+    Count(topic, 1, time_ns, time_ns);
   }
+  if (without_data > 0) Note(absl::StrCat(without_data, " messages are left out: their data are cut off"));
   if (bad_rows > 0) Note(absl::StrCat(bad_rows, " rows of the table of messages are none, and are left out"));
-  if (absl::IsOutOfRange(status)) {
-    count_last();
-    return absl::OkStatus();
-  }
+  if (absl::IsOutOfRange(status)) return absl::OkStatus();
   if (!absl::IsInvalidArgument(status)) return status;
   Note(absl::StrCat("the table of messages is damaged and read in part: ", status.message()));
-  damaged_from_ = last ? last->row : std::numeric_limits<int64_t>::min();
+  rows_there_ = there;
   return absl::OkStatus();
 }
 
@@ -146,18 +147,19 @@ int SqliteReader::TopicOf(int64_t id) {
 absl::Status SqliteReader::Select(absl::Span<const int> topics) {
   GLINT_RETURN_IF_ERROR(SetSelected(topics));
   is_begun_ = false;
-  is_sorted_ = damaged_from_.has_value();
+  is_sorted_ = rows_there_.has_value();
   blobs_.emplace(database_.get(), "messages", "data");
   return Query();
 }
 
 // Begins after the last row that was read.
 absl::Status SqliteReader::Query() {
-  std::string sql =
-      absl::StrCat("SELECT rowid, topic_id, timestamp, length(data) FROM messages", is_sorted_ ? " NOT INDEXED" : "",
-                   " WHERE typeof(topic_id)='integer' AND typeof(timestamp)='integer' AND "
-                   "typeof(data)='blob'");
-  if (damaged_from_) absl::StrAppend(&sql, " AND rowid < ", *damaged_from_);
+  // A limit ends before the row behind is looked for. The data are not read.
+  std::string sql = absl::StrCat(
+      "SELECT rowid, topic_id, timestamp, bytes FROM (SELECT rowid, topic_id, timestamp, length(data) AS bytes, "
+      "typeof(data) AS kind FROM messages",
+      is_sorted_ ? " NOT INDEXED" : "", rows_there_ ? absl::StrCat(" LIMIT ", *rows_there_) : "",
+      ") WHERE typeof(topic_id)='integer' AND typeof(timestamp)='integer' AND kind='blob'");
   if (is_begun_) absl::StrAppend(&sql, " AND (timestamp, rowid) > (", time_ns_, ", ", row_, ")");
   GLINT_ASSIGN_OR_RETURN(Rows rows, database_->Query(absl::StrCat(sql, " ORDER BY timestamp, rowid")));
   rows_.emplace(std::move(rows));

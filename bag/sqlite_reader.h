@@ -38,7 +38,7 @@ class SqliteReader : public Reader {
 
   std::unique_ptr<Database> database_;
   std::map<int64_t, int> topic_of_id_;
-  std::optional<int64_t> damaged_from_;  // row: the table cannot be read from there on
+  std::optional<int64_t> rows_there_;  // of the table, which is damaged behind them
 
   std::optional<Rows> rows_;
   std::optional<Blobs> blobs_;

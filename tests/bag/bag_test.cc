@@ -59,6 +59,8 @@ TEST(Bag, WhatIsNoRecordingIsRefused) {
     EXPECT_TRUE(absl::IsInvalidArgument(error())) << text;
     EXPECT_THAT(std::string(error().message()), HasSubstr("MCAP, rosbag2 (a folder, .db3, .mcap) and bags of ROS 1"));
   }
+  std::ofstream(path) << "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
+  EXPECT_THAT(std::string(error().message()), HasSubstr("a pointer of Git LFS"));
   std::filesystem::remove(path);
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);  // that nobody writes to
   EXPECT_TRUE(absl::IsInvalidArgument(error()));

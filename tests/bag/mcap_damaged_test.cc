@@ -62,6 +62,10 @@ TEST(McapDamagedTest, RefusesWhatIsNotMcap) {
     EXPECT_TRUE(absl::IsInvalidArgument(status));
     EXPECT_THAT(std::string(status.message()), HasSubstr("not an MCAP file"));
   }
+  std::string next = whole;
+  next[5] = '1';
+  EXPECT_THAT(std::string(OpenMcap(raw::Save(next)).status().message()),
+              HasSubstr("MCAP of version 1: only version 0 is read"));
   const absl::Status nothing = OpenMcap(raw::Save(whole.substr(0, 30))).status();
   EXPECT_TRUE(absl::IsInvalidArgument(nothing));
   EXPECT_THAT(std::string(nothing.message()), HasSubstr("nothing can be read"));
@@ -166,25 +170,49 @@ TEST(McapDamagedTest, LeavesOutUnknownCompressionsAndSizesBeyondReason) {
   }
 }
 
-// A record whose length leads nowhere; the index knows where the next chunk is.
-TEST(McapDamagedTest, GoesOnAtTheNextChunkOfTheIndex) {
-  for (const bool chunk_indexes : {true, false}) {
-    raw::Options options;
-    options.statistics = false;  // so that all is read
-    options.chunk_indexes = chunk_indexes;
-    raw::File file(options);
-    std::string begin;
-    file.Define(raw::Channel(1, 0, "/a", "json"), &begin);
-    file.Define(raw::Channel(2, 0, "/b", "json"), &begin);
-    const std::vector<raw::Message> all = Twelve();
-    file.AddChunk(begin, {all[0], all[1]});
-    file.AddRaw(std::string(5, '\x30') + std::string(4, '\0'));
-    file.AddChunk("", {all[2], all[3]});
-    const auto bag = OpenBytes(file.Close());
-    ASSERT_NE(bag, nullptr);
-    EXPECT_EQ(Letters(ReadAll(bag.get())), chunk_indexes ? "ABCD" : "AB");
-    EXPECT_THAT(bag->notes(), Contains(HasSubstr("cut off in the record at byte")));
-    EXPECT_THAT(bag->notes(), SizeIs(chunk_indexes ? 2 : 1));
+// A record whose length leads nowhere. The index knows where the next chunk is; or what looks like one is found.
+TEST(McapDamagedTest, GoesOnAtTheNextChunk) {
+  for (const std::string compression : {"", "lz4", "zstd"}) {
+    for (const bool chunk_indexes : {true, false}) {
+      raw::Options options;
+      options.compression = compression;
+      options.statistics = false;  // so that all is read
+      options.chunk_indexes = chunk_indexes;
+      raw::File file(options);
+      std::string begin;
+      file.Define(raw::Channel(1, 0, "/a", "json"), &begin);
+      file.Define(raw::Channel(2, 0, "/b", "json"), &begin);
+      const std::vector<raw::Message> all = Twelve();
+      file.AddChunk(begin, {all[0], all[1]});
+      file.AddRaw(std::string(5, '\x30') + std::string(4, '\0') + std::string(20000, '\6'));
+      file.AddChunk("", {all[2], all[3]});
+      const auto bag = OpenBytes(file.Close());
+      ASSERT_NE(bag, nullptr);
+      EXPECT_EQ(Letters(ReadAll(bag.get())), "ABCD");
+      EXPECT_THAT(bag->notes(),
+                  ElementsAre(HasSubstr("cut off in the record at byte"), HasSubstr("read on from the chunk at byte")));
+    }
+  }
+}
+
+// Bytes that are lost or there twice also move all that the index says. Two of four chunks at most are lost.
+TEST(McapDamagedTest, GoesOnWhereBytesAreLostOrThereTwice) {
+  raw::Options options;
+  options.messages_in_chunk = 3;
+  options.compression = "zstd";
+  const std::string whole = raw::Write(options, Twelve()).Close();
+  std::vector<size_t> chunks;  // within their headers
+  for (size_t at = whole.find("zstd"); chunks.size() < 4; at = whole.find("zstd", at + 1)) chunks.push_back(at);
+  for (size_t at = chunks[1]; at < chunks[3] - 60; at += 3) {
+    SCOPED_TRACE(at);
+    for (const bool lost : {true, false}) {
+      const std::string bytes =
+          lost ? whole.substr(0, at) + whole.substr(at + 10) : whole.substr(0, at + 10) + whole.substr(at);
+      const auto bag = OpenBytes(bytes);
+      ASSERT_NE(bag, nullptr);
+      EXPECT_GE(Letters(ReadAll(bag.get())).size(), 6u);
+      EXPECT_FALSE(bag->notes().empty());
+    }
   }
 }
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,12 +30,12 @@ std::string ErrorOf(const std::string& bytes) {
 }
 
 // Two chunks whose times overlap.
-raw::Ros1Bag TwoChunks(const std::string& compression, size_t begin = 13 + 4096) {
+raw::Ros1Bag TwoChunks(const std::string& compression, size_t begin = 13 + 4096, bool index = true) {
   raw::Ros1Bag bag(begin);
   bag.Connect(0, "/imu", "sensor_msgs/Imu");
   bag.Connect(7, "/left image", "sensor_msgs/Image");
-  bag.AddChunk({{0, kStart, "i0"}, {7, kStart + 20, "p20"}, {0, kStart + 10, "i10"}}, compression);
-  bag.AddChunk({{0, kStart + 15, "i15"}, {7, kStart + 20, "q20"}, {0, kStart + 30, "i30"}}, compression);
+  bag.AddChunk({{0, kStart, "i0"}, {7, kStart + 20, "p20"}, {0, kStart + 10, "i10"}}, compression, index);
+  bag.AddChunk({{0, kStart + 15, "i15"}, {7, kStart + 20, "q20"}, {0, kStart + 30, "i30"}}, compression, index);
   return bag;
 }
 
@@ -129,6 +131,50 @@ TEST(Ros1, WhatIsWholeOfACutBagIsRead) {
   EXPECT_THAT(ErrorOf(closed.substr(0, raw.places()[0] + 20)), HasSubstr("nothing of this ROS 1 bag can be read"));
 }
 
+// A recorder writes the sizes of a chunk once it is full: they are 0 before.
+TEST(Ros1, AChunkThatIsNotFinishedIsRead) {
+  for (const char* compression : {"none", "lz4", "bz2"}) {
+    SCOPED_TRACE(compression);
+    const raw::Ros1Bag raw = TwoChunks(compression, 4096, false);
+    std::string bytes = raw.Left();
+    const size_t at = raw.places()[1], size = bytes.find("size=", at) + 5;
+    bytes.replace(size, 8, 8, '\0');  // the last field, and the length of the data behind it
+    const auto bag = Open(bytes);
+    ASSERT_NE(bag, nullptr);
+    ExpectTwoChunks(bag.get());
+    EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("not closed"), HasSubstr(absl::StrCat("the last chunk, at byte ",
+                                                                                          at, ", is not finished"))));
+    const auto empty = Open(bytes.substr(0, size + 8));
+    ASSERT_NE(empty, nullptr);
+    EXPECT_THAT(Datas(ReadAll(empty.get())), ElementsAre("i0", "i10", "p20"));
+  }
+  const raw::Ros1Bag raw = TwoChunks("none", 4096, false);
+  std::string bytes = raw.Left();
+  bytes.replace(bytes.find("size=", raw.places()[1]) + 5, 8, 8, '\0');
+  bytes.resize(bytes.find("i30") + 1);
+  const auto cut = Open(bytes);
+  ASSERT_NE(cut, nullptr);
+  EXPECT_EQ(cut->topics().at(0).messages, 3);
+  EXPECT_THAT(Datas(ReadAll(cut.get())), ElementsAre("i0", "i10", "i15", "p20", "q20"));
+}
+
+TEST(Ros1, IndexRecordsThatAreCutAreNotCounted) {
+  for (const char* compression : {"none", "lz4"}) {
+    const size_t without = TwoChunks(compression, 4096, false).size();
+    const raw::Ros1Bag raw = TwoChunks(compression);
+    const std::string bytes = raw.Left();
+    // The first chunk has as many index records as the second.
+    const size_t records = (raw.size() - without - 13) / 2;
+    ASSERT_GT(records, 100u);
+    for (size_t left_out = 0; left_out <= records; ++left_out) {
+      SCOPED_TRACE(left_out);
+      const auto bag = Open(bytes.substr(0, bytes.size() - left_out));
+      ASSERT_NE(bag, nullptr);
+      ExpectTwoChunks(bag.get());
+    }
+  }
+}
+
 TEST(Ros1, DamagedIndexesMakeTheFileBeReadOnce) {
   const raw::Ros1Bag raw = TwoChunks("bz2");
   std::string bytes = raw.Closed();
@@ -137,6 +183,34 @@ TEST(Ros1, DamagedIndexesMakeTheFileBeReadOnce) {
   ASSERT_NE(bag, nullptr);
   ExpectTwoChunks(bag.get());
   EXPECT_THAT(bag->notes(), Contains("the index is damaged"));
+}
+
+// Bytes that are lost or there twice also move all that the index says; a damaged length leads beyond or before the
+// next record.
+TEST(Ros1, DamageOfOneChunkLeavesTheOthers) {
+  for (const char* compression : {"none", "lz4", "bz2"}) {
+    SCOPED_TRACE(compression);
+    raw::Ros1Bag raw;
+    raw.Connect(0, "/a", "pkg/A");
+    for (uint64_t i = 0; i < 5; ++i) raw.AddChunk({{0, i, absl::StrCat("message ", i)}}, compression);
+    const std::string closed = raw.Closed();
+    const size_t at = raw.places()[2], length = closed.find("size=", at) + 9;
+    std::string lost = closed, twice = closed, longer = raw.Left(), shorter = raw.Left(), largest = raw.Left();
+    lost.erase(at + 10, 3);
+    twice.insert(at + 10, "123");
+    longer[length] = static_cast<char>(longer[length] + 100);
+    shorter[length] = static_cast<char>(shorter[length] - 1);
+    largest.replace(length, 4, "\xff\xff\xff\x07");
+    for (const std::string& bytes : {lost, twice, longer, shorter, largest}) {
+      const auto bag = Open(bytes);
+      ASSERT_NE(bag, nullptr);
+      std::vector<std::string> datas = Datas(ReadAll(bag.get()));
+      EXPECT_EQ(bag->topics().at(0).messages, static_cast<int64_t>(datas.size()));
+      datas.erase(std::remove(datas.begin(), datas.end(), "message 2"), datas.end());
+      EXPECT_THAT(datas, ElementsAre("message 0", "message 1", "message 3", "message 4"));
+      EXPECT_THAT(bag->notes(), Contains(HasSubstr("read on from the chunk at byte ")));
+    }
+  }
 }
 
 TEST(Ros1, ChunksWithoutIndexRecordsAreCounted) {

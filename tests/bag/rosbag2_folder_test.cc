@@ -135,6 +135,53 @@ TEST(Rosbag2Folder, WhatIsMissingOrDamagedIsNotedAndTheRestIsRead) {
   EXPECT_THAT(ErrorOf(raw::EmptyFolder("empty")), HasSubstr("no folder of rosbag2"));
 }
 
+// As a recorder that died leaves it.
+TEST(Rosbag2Folder, FilesOfTheSameRowThatMetadataDoesNotNameAreRead) {
+  const std::string folder = raw::EmptyFolder();
+  for (int i = 8; i < 12; ++i) WriteFile(absl::StrCat(folder, "/b_", i, ".db3"), {{i, std::to_string(i)}});
+  for (const char* other : {"/c_9.db3", "/b.db3", "/b_9 copy.db3", "/b_13.mcap"})
+    WriteFile(folder + other, {{1, "other"}});
+  WriteMetadata(folder, {"b_8.db3", "b_9.db3.zstd"}, "  message_count: 2\n");
+  const auto bag = Open(folder);
+  ASSERT_NE(bag, nullptr);
+  EXPECT_EQ(bag->topics().at(0).messages, 4);
+  EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("8", "9", "10", "11"));
+  EXPECT_THAT(bag->notes(),
+              ElementsAre("metadata.yaml does not name files of the same row, which are read: b_10.db3, b_11.db3"));
+}
+
+TEST(Rosbag2Folder, RenamedFilesAreRead) {
+  const std::string folder = raw::EmptyFolder();
+  WriteFile(folder + "/drive.db3", {{1, "one"}});
+  WriteMetadata(folder, {"rosbag2_2024_0.db3"}, "  message_count: 1\n");
+  const auto bag = Open(folder);
+  ASSERT_NE(bag, nullptr);
+  EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("one"));
+  EXPECT_THAT(bag->notes(), ElementsAre("files that metadata.yaml does not name are read: drive.db3",
+                                        "files are missing: rosbag2_2024_0.db3"));
+}
+
+TEST(Rosbag2Folder, TopicsWithoutMessagesMayBeInMetadataAlone) {
+  const std::string folder = raw::EmptyFolder();
+  WriteFile(folder + "/b_0.db3", {{1, "one"}});
+  const auto topic = [](const std::string& name, const std::string& type) {
+    return absl::StrCat("    - topic_metadata: {name: ", name, ", type: ", type, ", serialization_format: cdr}\n");
+  };
+  std::ofstream(folder + "/metadata.yaml") << "rosbag2_bagfile_information:\n  relative_file_paths: [b_0.db3]\n"
+                                           << "  topics_with_message_count:\n"
+                                           << topic("/a", "pkg/msg/Other") << topic("/none", "pkg/None")
+                                           << topic("/none", "pkg/None") << topic("''", "pkg/msg/A") << "    - [x]\n"
+                                           << topic("/more", "pkg/msg/More");
+  const auto bag = Open(folder);
+  ASSERT_NE(bag, nullptr);
+  ASSERT_EQ(bag->topics().size(), 3u);
+  EXPECT_EQ(Text(bag->topics()[0]), "/a pkg/msg/A cdr   1 1 1");
+  EXPECT_EQ(Text(bag->topics()[1]), "/none pkg/msg/None cdr   0 0 0");
+  EXPECT_EQ(Text(bag->topics()[2]), "/more pkg/msg/More cdr   0 0 0");
+  EXPECT_THAT(Datas(ReadAll(bag.get())), ElementsAre("one"));
+  EXPECT_THAT(bag->notes(), IsEmpty());
+}
+
 TEST(Rosbag2Folder, FilesAreLookedForInTheFolderAlone) {
   const std::string folder = raw::EmptyFolder(), other = raw::EmptyFolder("other");
   WriteFile(folder + "/b_0.db3", {{1, "right"}});
@@ -159,9 +206,10 @@ TEST(Rosbag2Folder, DamagedMetadataIsDoneWithout) {
   const std::string name = "rosbag2_bagfile_information";
   for (const std::string& text :
        {std::string("nothing"), name + ": {}", name + ": {relative_file_paths: {}}",
-        name + ": {relative_file_paths: [[]]}", name + ": {relative_file_paths: ['..']}", name + ": [",
-        name + ": &x\n  relative_file_paths: *x\n", std::string(100000, '['), std::string(100000, '{'),
-        std::string(2 << 20, ' '), std::string("\0\xff", 2), bomb}) {
+        name + ": {relative_file_paths: []}", name + ": {relative_file_paths: [[]]}",
+        name + ": {relative_file_paths: ['..']}", name + ": [", name + ": &x\n  relative_file_paths: *x\n",
+        std::string(100000, '['), std::string(100000, '{'), std::string(2 << 20, ' '), std::string("\0\xff", 2),
+        bomb}) {
     SCOPED_TRACE(text.substr(0, 60));
     std::ofstream(folder + "/metadata.yaml") << text;
     const auto bag = Open(folder);

@@ -207,6 +207,36 @@ TEST(Sqlite, WhatIsWholeOfACutFileIsRead) {
                                         HasSubstr("the table of messages is damaged and read in part")));
 }
 
+// Data of several pages, some of them beyond the cut; a page that is cut itself has rows that are none.
+TEST(Sqlite, ACutFileCountsWhatCanBeRead) {
+  const std::string folder = raw::EmptyFolder(), path = folder + "/whole.db3", cut = folder + "/cut.db3";
+  {
+    raw::Sqlite database(path);
+    database.CreateTables(3);
+    database.AddTopic(1, "/a", "pkg/msg/A");
+    for (int i = 0; i < 60; ++i)
+      database.AddMessage(1, i, std::string(static_cast<size_t>(i * 37 % 5 * 2000 + 9), 'x'));
+  }
+  size_t last = 0;
+  int opened = 0;
+  for (uintmax_t size = 20000; size < fs::file_size(path); size += 1000) {
+    SCOPED_TRACE(size);
+    fs::copy_file(path, cut, fs::copy_options::overwrite_existing);
+    fs::resize_file(cut, size);
+    auto bag = OpenSqlite(cut);
+    if (!bag.ok()) continue;
+    ++opened;
+    const std::unique_ptr<Bag> all = SelectAll(*std::move(bag));
+    const size_t read = ReadAll(all.get()).size();
+    EXPECT_EQ(all->topics().at(0).messages, static_cast<int64_t>(read));
+    EXPECT_GE(read, last);
+    last = read;
+    EXPECT_THAT(all->notes(), Contains(HasSubstr("cut off at byte")));
+  }
+  EXPECT_GT(opened, 200);
+  EXPECT_GT(last, 55u);
+}
+
 TEST(Sqlite, ADamagedIndexIsDoneWithout) {
   const std::string path = ManyMessages(raw::EmptyFolder());
   const int64_t page = raw::Sqlite(path).Number("SELECT rootpage FROM sqlite_master WHERE name='timestamp_idx'");
