@@ -29,6 +29,7 @@ enum class WarningKind : int {
   kImuContradicts = 18,          // ratio or difference, 1; angle, deg; offset, ms
   kMovingScene = 19,             // share of matched keypoints that move by themselves, 1
   kOneCamera = 20,               // keypoints of the right image, which the pose is by, 1
+  kFocalLength = 21,             // ratio of the true focal length to the given one, 1
 };
 
 struct Warning {

@@ -81,7 +81,8 @@ static_assert(Same(WarningKind::kImuSamples, v1::WARNING_KIND_IMU_SAMPLES));
 static_assert(Same(WarningKind::kImuContradicts, v1::WARNING_KIND_IMU_CONTRADICTS));
 static_assert(Same(WarningKind::kMovingScene, v1::WARNING_KIND_MOVING_SCENE));
 static_assert(Same(WarningKind::kOneCamera, v1::WARNING_KIND_ONE_CAMERA));
-static_assert(Same(WarningKind::kOneCamera, v1::WarningKind_MAX), "warning.h lacks a value");
+static_assert(Same(WarningKind::kFocalLength, v1::WARNING_KIND_FOCAL_LENGTH));
+static_assert(Same(WarningKind::kFocalLength, v1::WarningKind_MAX), "warning.h lacks a value");
 
 }  // namespace
 }  // namespace glint

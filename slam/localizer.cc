@@ -16,6 +16,7 @@
 #include "slam/map/global_map.h"
 #include "slam/map/map_culling.h"
 #include "slam/map/map_file.h"
+#include "slam/watch/focal_length.h"
 #include "slam/watch/frame_clock.h"
 #include "slam/watch/frozen_image.h"
 #include "slam/watch/lens_distortion.h"
@@ -138,6 +139,7 @@ struct Localizer::State {
   FrozenImageWatch frozen;
   StaticRegionWatch static_region;  // the front end of odometry
   LensWatch lens;
+  FocalLengthWatch focal_length;
   Odometry odometry;
   GlobalMap map;
   MapCuller culler;
@@ -368,10 +370,13 @@ void Localizer::State::Watch(const CameraView& view, int64_t time_ns, const std:
                          : WarningsOf(figures, frame.left.count(), result->rig_rotation.norm(), swapped_share);
   const std::vector<Warning> moving = MovingWarningsOf(*result);
   const std::vector<Warning> region = static_region.Warnings();
-  if (result->is_keyframe && !view.has_depth() && region.empty()) lens.Add(camera, frame);
+  if (result->is_keyframe && !view.has_depth() && region.empty()) {
+    lens.Add(camera, frame);
+    focal_length.Add(odometry.camera(), odometry.keyframe_step());
+  }
   std::vector<Warning> of_imu;
   if (odometry.inertial() != nullptr) of_imu = odometry.inertial()->warnings();
-  for (const auto& more : {warnings, moving, region, lens.Warnings(camera), of_imu}) {
+  for (const auto& more : {warnings, moving, region, lens.Warnings(camera), focal_length.Warnings(), of_imu}) {
     result->warnings.insert(result->warnings.end(), more.begin(), more.end());
   }
 }

@@ -86,6 +86,15 @@ struct LocalMap {
   void DropUnobserved();
 };
 
+// Two keyframes that follow each other, and what both have seen with both cameras, outliers included.
+struct KeyframeStep {
+  struct Point {
+    Observation older, newer;
+  };
+  Pose newer_from_older;
+  std::vector<Point> points;
+};
+
 // The correction (new world from old) of a keyframe: its own, else that of the nearest earlier one, else the first.
 // `corrections` must not be empty.
 const Pose& CorrectionOf(const std::map<int64_t, Pose>& corrections, int64_t keyframe);

@@ -13,8 +13,10 @@ constexpr double kStandstill = 2;  // pixels: the median keypoint of a camera th
 constexpr int64_t kFirstKeyframes = 6;
 
 // With fewer inliers the next frame may not be found, whatever the first one after the last keyframe had: a camera that
-// is slow, or turns, has lost half of them by then.
-constexpr int kFewInliers = 100;
+// is slow, or turns, has lost half of them by then. Where all is near, and leaves the picture within a few frames, the
+// frame itself measures many more points than those that it shares with the map.
+constexpr double kFewInliers = 100, kManyInliers = 150;
+constexpr double kFewOfMeasured = 0.3;
 
 // Whether the picture has moved since the reference keyframe.
 bool HasMoved(const LocalMap& map, int64_t reference_keyframe, const FrameMatches& matches) {
@@ -32,12 +34,13 @@ bool HasMoved(const LocalMap& map, int64_t reference_keyframe, const FrameMatche
 
 }  // namespace
 
-bool KeyframeSelector::IsDue(const LocalMap& map, int64_t reference_keyframe, int64_t next, const FrameMatches& matches,
-                             bool is_late) {
+bool KeyframeSelector::IsDue(const LocalMap& map, int64_t reference_keyframe, int64_t next, size_t measured,
+                             const FrameMatches& matches, bool is_late) {
   const int inliers = matches.fit.inliers;
   if (first_inliers_ == 0) first_inliers_ = inliers;
   if (inliers < share_ * first_inliers_) return true;
-  const bool is_due = next < kFirstKeyframes || frames_ >= max_gap_ || is_late || inliers < kFewInliers;
+  const double few = std::clamp(kFewOfMeasured * static_cast<double>(measured), kFewInliers, kManyInliers);
+  const bool is_due = next < kFirstKeyframes || frames_ >= max_gap_ || is_late || inliers < few;
   return is_due && HasMoved(map, reference_keyframe, matches);
 }
 

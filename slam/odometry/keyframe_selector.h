@@ -17,9 +17,9 @@ class KeyframeSelector {
   // Counts a frame, located or not; before IsDue().
   void CountFrame() { ++frames_; }
   // Whether a located frame, with at least one inlier, is to be the keyframe `next` of its map, counted from 0.
-  // `is_late`: as many frames as max_keyframe_gap count as passed.
-  bool IsDue(const LocalMap& map, int64_t reference_keyframe, int64_t next, const FrameMatches& matches,
-             bool is_late = false);
+  // `measured`: points that the frame itself measures. `is_late`: as many frames as max_keyframe_gap count as passed.
+  bool IsDue(const LocalMap& map, int64_t reference_keyframe, int64_t next, size_t measured,
+             const FrameMatches& matches, bool is_late = false);
   // Starts over, at a keyframe.
   void Reset() { frames_ = first_inliers_ = 0; }
 

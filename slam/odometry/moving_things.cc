@@ -12,9 +12,11 @@ constexpr int kFewest = 10;        // proven points that can judge, and
 constexpr int kFewestInliers = 6;  // those that must agree; and of all points
 constexpr int kFewestOfGroup = 15;
 constexpr double kSurprisingPx = 6;    // from the prediction to a pose that may be a thing's
-constexpr int kAlert = 30;             // frames: as long may a thing be in view unseen
+constexpr int kAlert = 30;             // frames: as long may a thing be in view unseen,
+constexpr double kAlertSeconds = 3;    // at most
 constexpr double kLeastShare = 0.1;    // of inliers that are proven, meanwhile
-constexpr double kMoreProven = 1.5;    // times as many proven points decide;
+constexpr double kMoreProven = 1.5;    // times as many proven points, and
+constexpr double kMoreByCount = 4;     // beyond that so many while no thing is known, decide;
 constexpr double kLeastProven = 0.25;  // below, their motion is not compared with what was expected
 constexpr double kMoreExpected = 2;    // times as near to the prediction, and
 constexpr double kNearerPx = 0.5;      // nearer by this, decides then
@@ -44,11 +46,16 @@ bool Agrees(const StereoCamera& camera, const Pose& camera_from_world, const Cor
   return p.z() > 0 && SquaredResidual(Project(camera, p), c.observation) <= loose * MaxSquaredResidual(c.observation);
 }
 
+void MovingThings::CountFrame(double seconds) {
+  alert_seconds_ -= seconds;
+  alert_ = alert_ > 0 && alert_seconds_ > 0 ? alert_ - 1 : 0;
+}
+
 bool MovingThings::IsOfNewPoints(const std::vector<uint8_t>& is_proven, const std::vector<uint8_t>& is_inlier) const {
   const double proven = CountOf(is_proven), proven_inliers = CountOf(is_proven, is_inlier);
   const double fresh = static_cast<double>(is_proven.size()) - proven;
   const double fresh_inliers = CountOf(is_inlier) - proven_inliers;
-  if (is_alert() && proven_inliers < kLeastShare * CountOf(is_inlier)) return true;
+  if (is_suspicious_ && proven_inliers < kLeastShare * CountOf(is_inlier)) return true;
   return proven >= kFewest && proven_inliers * fresh < kFarLess * fresh_inliers * proven;
 }
 
@@ -84,6 +91,8 @@ MovingThings::Verdict MovingThings::Replace(Pose* camera_from_world, PoseFit* fi
   *camera_from_world = group_.pose;
   std::swap(*fit, group_.fit);
   alert_ = kAlert;
+  alert_seconds_ = kAlertSeconds;
+  is_suspicious_ = true;
   return Verdict::kReplaced;
 }
 
@@ -146,7 +155,7 @@ bool MovingThings::IsApart(const Frame& frame, const Pose& a, const Pose& b, con
 
 bool MovingThings::IsRather(const Frame& frame, const Pose& pose, const PoseFit& fit, int proven) {
   if (group_.proven < kFewestInliers) return false;
-  if (group_.proven > kMoreProven * proven) return true;
+  if (group_.proven > kMoreProven * proven + (is_alert() ? 0 : kMoreByCount)) return true;
   if (group_.proven < kLeastProven * proven) return false;
   const double surprise = Distance(frame, group_.pose, frame.prediction, group_.fit.is_inlier);
   const double other = Distance(frame, pose, frame.prediction, fit.is_inlier);

@@ -43,15 +43,20 @@ class MovingThings {
 
   // Judges a pose that was fitted to the correspondences. It is not doubted where few points are proven.
   Verdict Judge(const Frame& frame, Pose* camera_from_world, PoseFit* fit);
-  // Whether proven points agree with a pose far more seldom than new ones; after a thing was seen, also whether hardly
-  // any does.
+  // Whether proven points agree with a pose far more seldom than new ones; after a thing was seen, and until the camera
+  // has been located without it, also whether hardly any does.
   bool IsOfNewPoints(const std::vector<uint8_t>& is_proven, const std::vector<uint8_t>& is_inlier) const;
-  // To be called before each frame.
-  void CountFrame() { alert_ = alert_ > 0 ? alert_ - 1 : 0; }
+  // To be called before each frame, with the seconds since the one before.
+  void CountFrame(double seconds);
+  // To be called after each frame that was located.
+  void Located() { is_suspicious_ = is_alert(); }
   // A pose was replaced a short time ago, and the thing may still be in view.
   bool is_alert() const { return alert_ > 0; }
   // In another map all points are new.
-  void Forget() { alert_ = 0; }
+  void Forget() {
+    alert_ = 0;
+    is_suspicious_ = false;
+  }
 
  private:
   struct Group {
@@ -76,7 +81,9 @@ class MovingThings {
   Verdict Replace(Pose* camera_from_world, PoseFit* fit);
 
   PoseSolver solver_;
-  int alert_ = 0;  // frames
+  int alert_ = 0;             // frames; 0 also where
+  double alert_seconds_ = 0;  // none are left
+  bool is_suspicious_ = false;
   Group group_;
   std::vector<uint8_t> is_marked_;
   std::vector<Correspondence> subset_;

@@ -105,6 +105,7 @@ absl::Status Odometry::Track(const CameraView& view, int64_t time_ns, OdometryRe
   if (result->is_adjusted) FinishAdjustment();
   result->adjust_ns = clock.Lap();
   keyframes_.CountFrame();
+  pose_finder_.CountFrame(has_time_ ? SecondsBetween(last_time_ns_, time_ns) : 0);
   if (inertial_.has_value()) inertial_->Advance(time_ns);
   const bool is_keyframe = LocateFrame(time_ns, result->keypoints);
   last_time_ns_ = time_ns;
@@ -173,11 +174,12 @@ void Odometry::DescribeFit(OdometryResult* result) const {
   result->mean_error = MeanError(camera_, seen_from, matches_);
 }
 
-bool Odometry::CanInitialize() const {
-  const auto points = std::count_if(frame_.disparity.begin(), frame_.disparity.end(),
-                                    [](float disparity) { return disparity >= kMinDisparity; });
-  return points >= 2 * options_.min_inliers;
+size_t Odometry::MeasuredPoints() const {
+  return static_cast<size_t>(std::count_if(frame_.disparity.begin(), frame_.disparity.end(),
+                                           [](float disparity) { return disparity >= kMinDisparity; }));
 }
+
+bool Odometry::CanInitialize() const { return MeasuredPoints() >= static_cast<size_t>(2 * options_.min_inliers); }
 
 PosePrediction Odometry::Predict(int64_t time_ns) const {
   return motion_.Predict(camera_from_world_, SecondsBetween(last_time_ns_, time_ns), coasting_);
@@ -244,7 +246,8 @@ bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
   if (is_right_alone_ || last == TrackingStatus::kLost) return false;  // the latter may be a mistake
   if (last == TrackingStatus::kRelocalized) return true;               // two pairs agree
   const bool is_late = inertial_.has_value() && inertial_->seconds_since_keyframe() > kLongestLink;
-  return keyframes_.IsDue(map_, reference_keyframe_, next_keyframe_ - first_keyframe_, matches_, is_late);
+  return keyframes_.IsDue(map_, reference_keyframe_, next_keyframe_ - first_keyframe_, MeasuredPoints(), matches_,
+                          is_late);
 }
 
 void Odometry::Coast(int64_t time_ns, int keypoints) {
@@ -303,7 +306,23 @@ void Odometry::TriangulatePoints(const std::vector<uint8_t>& is_known) {
   }
 }
 
+void Odometry::DescribeKeyframeStep() {
+  keyframe_step_.points.clear();
+  if (matches_.correspondences.empty()) return;
+  const Keyframe& older = map_.keyframes.back();
+  keyframe_step_.newer_from_older = camera_from_world_ * older.camera_from_world.Inverse();
+  for (size_t i = 0; i < matches_.correspondences.size(); ++i) {
+    if (matches_.landmark[i] >= map_.points.size()) continue;  // an adjustment has taken it away
+    const Landmark::KeyframeObservation& last = map_.points[matches_.landmark[i]].observations.back();
+    const Observation& newer = matches_.correspondences[i].observation;
+    if (last.keyframe == older.id && last.observation.is_stereo && newer.is_stereo) {
+      keyframe_step_.points.push_back({last.observation, newer});
+    }
+  }
+}
+
 void Odometry::AddKeyframe(const PoseUncertainty& step) {
+  DescribeKeyframeStep();
   keyframes_.Reset();
   front_end_->SetReferenceFrame();
   reference_keyframe_ = next_keyframe_++;
@@ -363,6 +382,7 @@ void Odometry::FinishAndRemapObservations() {
                                         [](const Landmark& p, int64_t id) { return p.id < id; });
     if (found == map_.points.end() || found->id != ids[i]) {
       matches_.fit.is_inlier[i] = 0;
+      matches_.landmark[i] = map_.points.size();
     } else {
       matches_.landmark[i] = static_cast<size_t>(found - map_.points.begin());
     }

@@ -126,6 +126,8 @@ class Odometry {
   // The last keyframes and their points; keyframes[].id and points[].id count up from 0.
   const LocalMap& map() const { return map_; }
   int32_t map_id() const { return map_id_; }
+  // From the last keyframe but one to the last one; without points if they do not follow each other in one map.
+  const KeyframeStep& keyframe_step() const { return keyframe_step_; }
   // Of the last pair; with `left` keypoints of the right image where is_right_alone().
   const StereoFrame& frame() const { return frame_; }
   // Whether the left camera sees nothing, there is a map, and the last pair is located by the right one alone: near
@@ -195,6 +197,8 @@ class Odometry {
   }
 
  private:
+  // Points that the frame measures with both cameras.
+  size_t MeasuredPoints() const;
   bool CanInitialize() const;
   // Sets frame_.
   absl::Status FindKeypoints(const CameraView& view);
@@ -224,6 +228,8 @@ class Odometry {
   bool IsContradicted(const PoseFit& fit);
   // False if it has to wait for an adjustment.
   bool TakeKeyframe(OdometryResult* result);
+  // Sets keyframe_step_ from the last keyframe to the pair that becomes one.
+  void DescribeKeyframeStep();
   // `step`: how uncertain the pose is relative to the map around.
   void AddKeyframe(const PoseUncertainty& step);
   void AddInertial(Keyframe* keyframe);
@@ -268,6 +274,7 @@ class Odometry {
   int unmatched_ = 0;     // pairs in a row with something to see, that coasted on the inertial sensor
   int contradicted_ = 0;  // pairs in a row whose pose was not believed
   PoseAnchor anchor_;
+  KeyframeStep keyframe_step_;
   PoseUncertainty newest_step_;
   std::optional<Pose> world_correction_;
   TrackingStatus status_ = TrackingStatus::kInitializing;

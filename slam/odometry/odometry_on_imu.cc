@@ -118,6 +118,7 @@ bool Odometry::is_off_map() const {
 bool Odometry::GoOnFromImu(OdometryResult* result) {
   if (!CanInitialize()) return false;
   unmatched_ = 0;
+  pose_finder_.ForgetMoving();  // what is found from here on is of new points; the sensor tells a thing from the world
   AddKeyframe({inertial_->filter().PoseCovariance(), Eigen::Matrix<double, 6, 3>::Zero()});
   inertial_->Anchor();
   if (is_adjusting() && adjustment_.is_immediate()) {

@@ -73,6 +73,8 @@ class PoseFinder {
   // False, with the pose as it was, if fewer than `min_inliers` points agree with any pose.
   bool Find(const FrameContext& context, const PosePrediction& prediction, Pose* camera_from_world,
             FrameMatches* matches);
+  // To be called before each frame, with the seconds since the one before.
+  void CountFrame(double seconds) { things_.CountFrame(seconds); }
   // Whether something that moves by itself was found a short time ago: it may still be in view.
   bool is_alert() const { return things_.is_alert(); }
   // The map is another one, of new points.
@@ -105,13 +107,18 @@ class PoseFinder {
   bool IsOfNewPoints(const FrameContext& context, const FrameMatches& matches);
   // Keeps the matches that agree with a pose, about.
   void KeepAgreeing(const FrameContext& context, const Pose& pose, FrameMatches* matches);
+  // Inliers of a pose near the prediction. A thing that moves leaves few keypoints to the world.
+  int LeastNearPrediction() const { return things_.is_alert() ? min_inliers_ / 2 : min_inliers_; }
   // Sets is_proven_.
   void FindProven(const FrameContext& context, const FrameMatches& matches);
   void Refine(const FrameContext& context, Pose* pose, FrameMatches* matches);
   // Sets `uncertainty`, of a fit to the matches.
   void FindUncertainty(const FrameContext& context, const Pose& pose, FrameMatches* matches);
-  // The same with observations that are as uncertain as their points' depths make them, seen from near `pose`.
-  // `radius`: of the windows that they were looked for in, pixels of the level. Sets `telling`.
+  // Makes observations as uncertain as the depths of their points do, seen from near `pose`, until they are restored.
+  void WidenByDepths(const FrameContext& context, const Pose& pose, FrameMatches* matches);
+  void RestoreObservations(FrameMatches* matches);
+  // Refine() and FindUncertainty() with such observations. `radius`: of the windows that they were looked for in,
+  // pixels of the level. Sets `telling`.
   void RefineFromAfar(const FrameContext& context, double radius, Pose* pose, FrameMatches* matches);
   // These replace the matches. `radius`: pixels of a point's level. With `all` false, only points that the last
   // keyframes see, or the newest one.
@@ -128,7 +135,7 @@ class PoseFinder {
   MatchResult result_;
   Following following_;
   FrameMatches best_;
-  std::vector<Observation> exact_;  // observations of correspondences, while those are less certain
+  std::vector<Observation> exact_;  // observations of correspondences, while those are widened; else empty
   PoseSolver solver_;
   MovingThings things_;
   std::vector<uint8_t> is_proven_, is_kept_;

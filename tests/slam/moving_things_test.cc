@@ -46,6 +46,7 @@ class TwoMotions {
 
   Pose pose_, fitted_;
   PoseFit fit_;
+  MovingThings things_;
 
  private:
   double Uniform() { return std::uniform_real_distribution<double>(-1, 1)(random_); }
@@ -54,7 +55,6 @@ class TwoMotions {
   std::mt19937 random_;
   std::vector<Correspondence> correspondences_;
   std::vector<uint8_t> is_proven_;
-  MovingThings things_;
 };
 
 const Pose kWorld{Eigen::Quaterniond::Identity(), {0, 0, -0.5}}, kThing{Eigen::Quaterniond::Identity(), {0.4, 0, -0.5}};
@@ -109,6 +109,35 @@ TEST(MovingThings, NothingIsJudgedByAHandful) {
   seen.Add(14, /*is_proven=*/true, kWorld);
   seen.Add(100, /*is_proven=*/false, kThing);
   EXPECT_EQ(seen.Judge(kThing, kWorld), MovingThings::Verdict::kOneMotion);
+}
+
+// Seven of eleven against four are no evidence: points of one world may fit two poses so.
+TEST(MovingThings, AFewProvenPointsDecideNothing) {
+  for (uint32_t seed = 1; seed <= 5; ++seed) {
+    TwoMotions seen(seed);
+    seen.Add(140, /*is_proven=*/false, kThing);
+    seen.Add(4, /*is_proven=*/true, kThing);
+    seen.Add(50, /*is_proven=*/false, kWorld);
+    seen.Add(7, /*is_proven=*/true, kWorld);
+    EXPECT_NE(seen.Judge(kThing, kThing), MovingThings::Verdict::kReplaced) << seed;
+    EXPECT_FALSE(seen.things_.is_alert());
+  }
+}
+
+TEST(MovingThings, TheAlertEndsWithFramesOrTimeAndTheDoubtWithAPose) {
+  const std::vector<uint8_t> all_new(100, 0), inliers(100, 1);
+  for (const auto& [seconds, frames] : {std::pair(0.05, 30), {0.5, 6}, {5.0, 1}}) {
+    TwoMotions seen(1);
+    seen.Add(200, /*is_proven=*/false, kThing);
+    seen.Add(60, /*is_proven=*/true, kWorld);
+    ASSERT_EQ(seen.Judge(kThing, kWorld), MovingThings::Verdict::kReplaced);
+    int counted = 0;
+    for (; seen.things_.is_alert(); ++counted) seen.things_.CountFrame(seconds);
+    EXPECT_EQ(counted, frames);
+    EXPECT_TRUE(seen.things_.IsOfNewPoints(all_new, inliers));
+    seen.things_.Located();
+    EXPECT_FALSE(seen.things_.IsOfNewPoints(all_new, inliers));
+  }
 }
 
 // What a localizer says while a board passes that hides `share` of the picture's width, and has most of the keypoints.

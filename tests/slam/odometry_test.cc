@@ -281,12 +281,44 @@ TEST(KeyframeSelector, FewInliersAreAReason) {
   KeyframeSelector selector(0.75, 5);
   for (const auto& [inliers, is_due] : {std::pair(110, false), {101, false}, {99, true}, {64, true}}) {
     matches.fit.inliers = inliers;
-    EXPECT_EQ(selector.IsDue(map, 9, 10, matches), is_due) << inliers;
+    EXPECT_EQ(selector.IsDue(map, 9, 10, 0, matches), is_due) << inliers;
   }
+  // The more the frame measures itself, the more are few.
+  for (const auto& [measured, is_due] : {std::pair(size_t{300}, false), {size_t{420}, true}, {size_t{2000}, true}}) {
+    matches.fit.inliers = 120;
+    EXPECT_EQ(selector.IsDue(map, 9, 10, measured, matches), is_due) << measured;
+  }
+  matches.fit.inliers = 151;
+  EXPECT_FALSE(selector.IsDue(map, 9, 10, 2000, matches));
   // A camera that stands needs none.
   for (Correspondence& c : matches.correspondences) c.observation.pixel.left.x() = 101;
   matches.fit.inliers = 90;
-  EXPECT_FALSE(selector.IsDue(map, 9, 10, matches));
+  EXPECT_FALSE(selector.IsDue(map, 9, 10, 0, matches));
+}
+
+// Nothing but what is near, at both sides of the picture: all of it is gone after four frames, and errors of depths
+// show.
+TEST(Odometry, TracksWhereAllIsNear) {
+  for (uint32_t seed = 1; seed <= 3; ++seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> uniform(0, 1);
+    std::vector<Eigen::Vector3d> points;
+    for (int i = 0; i < 9000; ++i) {
+      const double side = i % 2 == 0 ? 1 : -1;
+      points.emplace_back(side * (2.5 + 2 * uniform(random)), 3 * uniform(random) - 1.5, 110 * uniform(random));
+    }
+    PointWorld world(CameraOfTest(), points, seed);
+    world.SeeUpTo(9);
+    Odometry odometry(CameraOfTest(), {}, &world);
+    const Image picture(800, 400);
+    OdometryResult r;
+    for (int i = 0; i < 60; ++i) {
+      world.Look({Eigen::Quaterniond::Identity(), {0, 0, 1.2 * i}});
+      ASSERT_TRUE(odometry.Track(picture, picture, (i + 1) * kFrameNs, &r).ok());
+      EXPECT_EQ(r.status, TrackingStatus::kTracking) << seed << " " << i << " " << r.inliers << " of " << r.matches;
+    }
+    EXPECT_LT((r.world_from_camera.translation - Eigen::Vector3d(0, 0, 1.2 * 59)).norm(), 0.8) << seed;
+  }
 }
 
 // Points too far for the map are no beginning: their disparities are 0.56 pixels.

@@ -63,6 +63,7 @@ ABSL_FLAG(int, burst, 1, "missing frames in a row");
 ABSL_FLAG(int, dark, -1, "at this pose the camera waits for 30 black frames");
 ABSL_FLAG(int, still, 0, "after the last pose the camera waits for so many frames");
 ABSL_FLAG(std::vector<std::string>, rig, {}, "yaw,pitch,roll of the right camera, degrees");
+ABSL_FLAG(double, focal_ratio, 1, "of the true focal length to the one that the localizer is given");
 ABSL_FLAG(std::string, detector, "orbslam", "a preset with descriptors");
 ABSL_FLAG(int, features, 0, "of an eye; 0: 2000 for kitti, 700 for small, 1200 otherwise");
 ABSL_FLAG(int, threads, 2, "of the front end");
@@ -180,7 +181,8 @@ struct Tracker {
   DriveRecord record;
 };
 
-absl::StatusOr<Tracker> MakeTracker(const StereoCamera& camera, bool has_depth, const std::optional<ImuModel>& imu) {
+absl::StatusOr<Tracker> MakeTracker(StereoCamera camera, bool has_depth, const std::optional<ImuModel>& imu) {
+  camera.focal_length /= absl::GetFlag(FLAGS_focal_ratio);
   auto detector = PresetOptions(absl::GetFlag(FLAGS_detector));
   if (!detector.ok()) return detector.status();
   detector->max_features = absl::GetFlag(FLAGS_features);
