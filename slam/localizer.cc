@@ -56,7 +56,8 @@ std::vector<Warning> OneCameraWarnings(size_t seen) {
 }
 
 std::vector<Warning> MovingWarningsOf(const OdometryResult& result) {
-  if (result.moving == 0 && !result.is_unclear) return {};
+  constexpr int kFewestMoving = 15;  // fewer are rather wrong matches
+  if (result.moving < kFewestMoving && !result.is_unclear) return {};
   const double share = static_cast<double>(result.moving) / std::max(1, result.moving + result.inliers);
   return {{WarningKind::kMovingScene, share, "1",
            result.is_unclear

@@ -11,7 +11,7 @@ namespace {
 constexpr int kFewest = 10;        // proven points that can judge, and
 constexpr int kFewestInliers = 6;  // those that must agree; and of all points
 constexpr int kFewestOfGroup = 15;
-constexpr double kSurprisingPx = 6;    // from the prediction to a pose that may be a thing's
+constexpr double kSurprisingPx = 6;    // from the prediction to a pose that may be a thing's, not the world's
 constexpr int kAlert = 30;             // frames: as long may a thing be in view unseen,
 constexpr double kAlertSeconds = 3;    // at most
 constexpr double kLeastShare = 0.1;    // of inliers that are proven, meanwhile
@@ -154,12 +154,13 @@ bool MovingThings::IsApart(const Frame& frame, const Pose& a, const Pose& b, con
 }
 
 bool MovingThings::IsRather(const Frame& frame, const Pose& pose, const PoseFit& fit, int proven) {
-  if (group_.proven < kFewestInliers) return false;
-  if (group_.proven > kMoreProven * proven + (is_alert() ? 0 : kMoreByCount)) return true;
-  if (group_.proven < kLeastProven * proven) return false;
+  if (group_.proven < kFewestInliers || group_.proven < kLeastProven * proven) return false;
   const double surprise = Distance(frame, group_.pose, frame.prediction, group_.fit.is_inlier);
   const double other = Distance(frame, pose, frame.prediction, fit.is_inlier);
-  return kMoreExpected * surprise < other && surprise + kNearerPx < other;
+  const bool is_expected = kMoreExpected * surprise < other && surprise + kNearerPx < other;
+  // Where the prediction is wrong, one world's points fit several poses badly.
+  return is_expected ||
+         (surprise <= kSurprisingPx && group_.proven > kMoreProven * proven + (is_alert() ? 0 : kMoreByCount));
 }
 
 }  // namespace glint::slam

@@ -124,6 +124,18 @@ TEST(MovingThings, AFewProvenPointsDecideNothing) {
   }
 }
 
+// A prediction that neither motion is near tells nothing of either.
+TEST(MovingThings, NothingDecidesWhereThePredictionIsWrong) {
+  for (uint32_t seed = 1; seed <= 5; ++seed) {
+    TwoMotions seen(seed);
+    seen.Add(200, /*is_proven=*/false, kThing);
+    seen.Add(40, /*is_proven=*/true, kWorld);
+    const Pose far{Eigen::Quaterniond::Identity(), {-0.7, 0.6, -0.5}};
+    EXPECT_NE(seen.Judge(kThing, far), MovingThings::Verdict::kReplaced) << seed;
+    EXPECT_EQ(seen.Judge(kThing, kWorld), MovingThings::Verdict::kReplaced) << seed;
+  }
+}
+
 TEST(MovingThings, TheAlertEndsWithFramesOrTimeAndTheDoubtWithAPose) {
   const std::vector<uint8_t> all_new(100, 0), inliers(100, 1);
   for (const auto& [seconds, frames] : {std::pair(0.05, 30), {0.5, 6}, {5.0, 1}}) {

@@ -300,6 +300,11 @@ void DriveRecord::Print() const {
   }
   if (first_lost >= 0) std::printf("\nfirst lost %d, found again %d", first_lost, first_again);
   std::printf("\n");
+  std::map<WarningKind, std::pair<int, std::string>> told;  // pairs, and the last text
+  for (const LocalizerResult& result : results) {
+    for (const Warning& w : result.warnings) told[w.kind] = {told[w.kind].first + 1, w.text};
+  }
+  for (const auto& [kind, pairs] : told) std::printf("%d pairs: %s\n", pairs.first, pairs.second.c_str());
 }
 
 namespace {
