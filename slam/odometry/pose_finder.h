@@ -70,7 +70,8 @@ class PoseFinder {
   // 6. all points with all keypoints: twice to five times that.
   // A pose that contradicts the points that were found in several keyframes is that of a thing that moves: it is not
   // taken (MovingThings).
-  // False, with the pose as it was, if fewer than `min_inliers` points agree with any pose.
+  // False, with the pose as it was, if fewer than `min_inliers` points agree with any pose; near the prediction half of
+  // that do while is_alert().
   bool Find(const FrameContext& context, const PosePrediction& prediction, Pose* camera_from_world,
             FrameMatches* matches);
   // To be called before each frame, with the seconds since the one before.
