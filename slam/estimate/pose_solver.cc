@@ -24,6 +24,7 @@ constexpr double kMinRotation = 1e-6;     // radians: far below a thousandth of 
 constexpr double kMinTranslation = 1e-5;  // metres
 constexpr int kHypotheses = 300, kMostHypotheses = 3000;
 constexpr int kIterationsOfThree = 3;
+constexpr int kRoundsOfAgreeing = 4;
 constexpr double kLogOfMissing = -4.6;  // natural logarithm of the chance, 1 %, that no hypothesis is of inliers alone
 constexpr double kLoose = 9;            // for a hypothesis, whose three points have errors, too
 
@@ -67,6 +68,18 @@ PoseSolver::PoseSolver() : kernels_(ReprojectionKernelsFor(cpu::BestSimdTarget()
 void PoseSolver::Refine(const StereoCamera& camera, const std::vector<Correspondence>& correspondences,
                         Pose* camera_from_world, PoseFit* fit, const PosePrior* prior) {
   observations_.Assign(correspondences);
+  RefineAssigned(camera, correspondences.size(), camera_from_world, fit, prior);
+}
+
+void PoseSolver::RefineFound(const StereoCamera& camera, const std::vector<Correspondence>& correspondences,
+                             Pose* camera_from_world, PoseFit* fit, const PosePrior* prior) {
+  observations_.Assign(correspondences);
+  kernels_.count(observations_, PosedCamera(camera, *camera_from_world), kLoose, observations_.is_used());
+  RefineAssigned(camera, correspondences.size(), camera_from_world, fit, prior);
+}
+
+void PoseSolver::RefineAssigned(const StereoCamera& camera, size_t count, Pose* camera_from_world, PoseFit* fit,
+                                const PosePrior* prior) {
   const PriorTerms prior_terms(prior);
   Matrix6 h;
   Vector6 g;
@@ -83,9 +96,9 @@ void PoseSolver::Refine(const StereoCamera& camera, const std::vector<Correspond
     }
     fit->inliers = kernels_.count(observations_, PosedCamera(camera, *camera_from_world), 1, observations_.is_used());
   }
-  fit->is_inlier.resize(correspondences.size());
+  fit->is_inlier.resize(count);
   const double* const is_used = observations_.column(ObservationArrays::kIsUsed);
-  for (size_t i = 0; i < correspondences.size(); ++i) fit->is_inlier[i] = is_used[i] != 0 ? 1 : 0;
+  for (size_t i = 0; i < count; ++i) fit->is_inlier[i] = is_used[i] != 0 ? 1 : 0;
   Accumulate(kernels_, observations_, PosedCamera(camera, *camera_from_world), false, &h, &g);
   const Eigen::LDLT<Matrix6> solver(h);
   fit->covariance.setZero();
@@ -113,6 +126,26 @@ void PoseSolver::FitToThree(const StereoCamera& camera, Pose* camera_from_world)
   }
 }
 
+int PoseSolver::FitToAgreeing(const StereoCamera& camera, int agreeing, Pose* camera_from_world) {
+  Matrix6 h;
+  Vector6 g;
+  Pose pose = *camera_from_world;
+  for (int round = 0; round < kRoundsOfAgreeing; ++round) {
+    kernels_.count(observations_, PosedCamera(camera, pose), kLoose, observations_.is_used());
+    for (int i = 0; i < kIterationsOfThree; ++i) {
+      Accumulate(kernels_, observations_, PosedCamera(camera, pose), true, &h, &g);
+      const Vector6 step = -Eigen::LDLT<Matrix6>(h).solve(g);
+      if (!step.allFinite()) return agreeing;
+      pose = Pose{RotationOf(step.head<3>()), step.tail<3>()} * pose;
+    }
+    const int count = kernels_.count(observations_, PosedCamera(camera, pose), kLoose, nullptr);
+    if (count <= agreeing) break;
+    agreeing = count;
+    *camera_from_world = pose;
+  }
+  return agreeing;
+}
+
 bool PoseSolver::Find(const StereoCamera& camera, const std::vector<Correspondence>& correspondences, int min_inliers,
                       Pose* camera_from_world) {
   usable_.clear();
@@ -131,7 +164,7 @@ bool PoseSolver::Find(const StereoCamera& camera, const std::vector<Corresponden
     state = state * 6364136223846793005U + 1442695040888963407U;
     return usable_[static_cast<size_t>((state >> 33) % usable_.size())];
   };
-  int most = min_inliers - 1;
+  int most = min_inliers - 1, most_of_three = min_inliers / 2;
   const auto wanted = [&] {
     const double share = std::min(0.99, static_cast<double>(most) / static_cast<double>(correspondences.size()));
     return std::clamp(kLogOfMissing / std::log1p(-share * share * share), 1.0 * kHypotheses, 1.0 * kMostHypotheses);
@@ -153,7 +186,10 @@ bool PoseSolver::Find(const StereoCamera& camera, const std::vector<Corresponden
     three_.clear();
     for (const size_t i : drawn) three_.push_back(correspondences[i]);
     FitToThree(camera, &pose);
-    const int inliers = kernels_.count(observations_, PosedCamera(camera, pose), kLoose, nullptr);
+    const int agreeing = kernels_.count(observations_, PosedCamera(camera, pose), kLoose, nullptr);
+    if (agreeing <= most_of_three) continue;
+    most_of_three = agreeing;
+    const int inliers = FitToAgreeing(camera, agreeing, &pose);
     if (inliers <= most) continue;
     most = inliers;
     *camera_from_world = pose;

@@ -40,10 +40,15 @@ class PoseSolver {
   // `prior` may be null.
   void Refine(const StereoCamera& camera, const std::vector<Correspondence>& correspondences, Pose* camera_from_world,
               PoseFit* fit, const PosePrior* prior = nullptr);
+  // Likewise from a pose of Find(): only the observations that agree with it are used at first. Most of them may be
+  // wrong, and would pull it away together.
+  void RefineFound(const StereoCamera& camera, const std::vector<Correspondence>& correspondences,
+                   Pose* camera_from_world, PoseFit* fit, const PosePrior* prior = nullptr);
 
   // RANSAC with a fixed seed: each hypothesis puts three points that both cameras see upon their triangulated
-  // positions, and then upon their pixels. 300 hypotheses, up to 3000 where few points agree. False if
-  // no hypothesis has `min_inliers`.
+  // positions, and then upon their pixels; the better ones are fitted to all that agrees with them (as LO-RANSAC: Chum,
+  // Matas and Kittler, 2003). 300 hypotheses, up to 3000 where few points agree. False if no hypothesis has
+  // `min_inliers`.
   bool Find(const StereoCamera& camera, const std::vector<Correspondence>& correspondences, int min_inliers,
             Pose* camera_from_world);
 
@@ -51,6 +56,12 @@ class PoseSolver {
   const ReprojectionKernels kernels_;
   // Depths are far less certain than directions, so the pixels of the three points decide about a hypothesis.
   void FitToThree(const StereoCamera& camera, Pose* camera_from_world);
+  // Fits a hypothesis to the `agreeing` observations that agree with it, again while they become more; returns how
+  // many do.
+  int FitToAgreeing(const StereoCamera& camera, int agreeing, Pose* camera_from_world);
+  // Refine() of observations_, of which there are `count`.
+  void RefineAssigned(const StereoCamera& camera, size_t count, Pose* camera_from_world, PoseFit* fit,
+                      const PosePrior* prior);
 
   ObservationArrays observations_, hypothesis_;
   std::vector<Correspondence> three_;

@@ -60,7 +60,7 @@ bool PlaceFitter::Fit(const StereoCamera& camera, const LevelScales& scales, con
   Match(query, kRatio);
   Pose pose;
   if (!solver_.Find(camera, correspondences_, kFewest, &pose)) return false;
-  solver_.Refine(camera, correspondences_, &pose, &refined_);
+  solver_.RefineFound(camera, correspondences_, &pose, &refined_);
 
   query_.Clear(match.descriptor_bytes);
   for (const size_t i : usable) query_.AddProjected(i, appearance_of(i), camera, pose, scales, kRadius);

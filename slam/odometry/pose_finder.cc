@@ -135,7 +135,9 @@ bool PoseFinder::Find(const FrameContext& context, const PosePrediction& predict
 
 bool PoseFinder::FindCoarsely(const FrameContext& context, Pose* pose, FrameMatches* matches) {
   if (!solver_.Find(context.camera, matches->correspondences, min_inliers_ / 2, pose)) return false;
-  RefineFromAfar(context, kWidestRadius, pose, matches);
+  WidenByDepths(context, *pose, matches);
+  solver_.RefineFound(context.camera, matches->correspondences, pose, &matches->fit, context.prior);
+  RestoreObservations(matches);
   return matches->fit.inliers >= min_inliers_ / 2;
 }
 

@@ -88,6 +88,31 @@ TEST(PoseSolver, FindsThePoseAmongOutliers) {
   EXPECT_LT(off.translation.norm(), 0.02);
 }
 
+// What looks alike in a window around the last pose: most matches are wrong, and all of these are near where the camera
+// would see them had it not moved.
+TEST(PoseSolver, WrongMatchesDoNotPullThePoseAway) {
+  const Pose truth = SomePose(), last = Pose{RotationOf({0.02, 0.05, -0.01}), {0.3, -0.1, 1.2}} * truth;
+  std::vector<Correspondence> correspondences = Correspondences(truth, 300, 0);
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> within(-40, 40);
+  for (size_t i = 0; i < correspondences.size(); ++i) {
+    Observation& observation = correspondences[i].observation;
+    if (i % 5 == 1) continue;
+    observation.pixel = Project(Camera(), last * correspondences[i].point);
+    observation.pixel.left += Eigen::Vector2d(within(random), within(random));
+    observation.pixel.disparity += within(random) / 10;
+  }
+  PoseSolver solver;
+  Pose pose;
+  ASSERT_TRUE(solver.Find(Camera(), correspondences, 15, &pose));
+  PoseFit fit;
+  solver.RefineFound(Camera(), correspondences, &pose, &fit);
+  EXPECT_GE(fit.inliers, 50);
+  const Pose off = truth.Inverse() * pose;
+  EXPECT_LT(AngleOf(off.rotation), 0.003);
+  EXPECT_LT(off.translation.norm(), 0.03);
+}
+
 TEST(PoseSolver, FindsNothingInNoise) {
   Pose pose;
   PoseSolver solver;
