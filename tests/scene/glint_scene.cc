@@ -14,6 +14,7 @@
 //   OUT/truth/trajectory.txt        --truth: the lines of the frames that were written; depth as above
 //   OUT/camchain.yaml, OUT/imu.yaml --imu FILE: Kalibr's, in place of calib.txt; readings in FILE
 //   (tests/scene/imu_path.h)
+//   and with --camera_model a calibration that glint calibration reads, in place of calib.txt
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -36,8 +37,10 @@
 #include "tests/scene/scene.h"
 #include "tests/scene/write_image.h"
 #ifdef GLINT_SCENE_LENS
+#include "features/status_macros.h"
 #include "tests/scene/imu_flags.h"
 #include "tests/scene/lens.h"
+#include "tests/scene/lens_flags.h"
 #endif
 
 ABSL_FLAG(std::string, out, "", "folder to write to; made if it is not there");
@@ -62,15 +65,10 @@ ABSL_FLAG(double, cx, -1, "the centre, pixels; -1: that of the picture");
 ABSL_FLAG(double, cy, -1, "the centre, pixels; -1: that of the picture");
 #ifdef GLINT_SCENE_LENS
 ABSL_FLAG(
-    std::string, camera_model, "pinhole",
-    "pinhole, or a lens of both cameras (radial-tangential, rational, kannala-brandt, ...): the calibration is then "
-    "a file that glint calibration reads, and noise is that of the picture that the lens bends");
-ABSL_FLAG(
     std::string, imu, "",
     "a file to write, readings of an inertial sensor as EuRoC's data.csv has them. The camera then moves "
     "smoothly, close to the poses; camchain.yaml and imu.yaml are the calibration, in place of calib.txt; gravity "
     "points along y. Flags --imu_... say what the sensor is");
-ABSL_FLAG(std::vector<std::string>, lens, {}, "the lens's coefficients in the model's order: k1,k2,p1,p2");
 #endif
 ABSL_FLAG(double, noise, 0, "standard deviation, grey levels, 0..50");
 ABSL_FLAG(double, gain, 0, "brightness swings between 1 - gain and 1 + gain, 0..0.9");
@@ -147,42 +145,20 @@ absl::Status RigRotationFromFlags(Mat3* rotation) {
 // Makes the head that of a lens, which has the pinhole's focal length and centre; nothing for a pinhole. And what
 // --imu wants.
 absl::Status LensAndImuFromFlags(RenderPathOptions* options) {
-  const Camera& camera = options->head.camera;
-  glint::Camera lens = {
-      CameraModel::kPinhole, {camera.width, camera.height}, camera.focal, camera.focal, camera.cx, camera.cy, {}};
-  std::vector<std::string> names;
-  for (int i = 0; i < kCameraModels; ++i) names.emplace_back(NameOf(static_cast<CameraModel>(i)));
-  const auto found = std::find(names.begin(), names.end(), absl::GetFlag(FLAGS_camera_model));
-  if (found == names.end()) {
-    return NotOneOfError("--camera_model", absl::GetFlag(FLAGS_camera_model), absl::StrJoin(names, ", "));
-  }
-  lens.model = static_cast<CameraModel>(found - names.begin());
-  const std::vector<std::string> words = absl::GetFlag(FLAGS_lens);
-  bool is_valid = words.size() <= LensCoefficientsOf(lens.model).size();
-  for (size_t i = 0; is_valid && i < words.size(); ++i) is_valid = absl::SimpleAtod(words[i], &lens.lens[i]);
-  if (!is_valid) {
-    return ContradictionError("--lens", absl::StrCat("\"", Echo(absl::StrJoin(words, ",")), "\" is not numbers for ",
-                                                     absl::StrJoin(LensCoefficientsOf(lens.model), ",")));
-  }
+  GLINT_ASSIGN_OR_RETURN(const glint::Camera lens, ReadLensFlags(options->head.camera));
   std::optional<RigImu> rig_imu;
   options->imu_file = absl::GetFlag(FLAGS_imu);
   if (!options->imu_file.empty()) {
-    const auto imu = ReadImuFlags();
-    if (!imu.ok()) return imu.status();
-    options->imu = imu->options;
-    rig_imu = CalibrationOf(*imu);
+    GLINT_ASSIGN_OR_RETURN(const ImuFlags imu, ReadImuFlags());
+    options->imu = imu.options;
+    rig_imu = CalibrationOf(imu);
   }
   if (lens.model == CameraModel::kPinhole && !rig_imu.has_value()) return absl::OkStatus();
   options->write_calibration = [lens, stereo = options->stereo, baseline = options->head.baseline,
                                 rig_imu](const std::string& out) {
     return WriteCalibration(lens, stereo, baseline, rig_imu, out);
   };
-  if (lens.model == CameraModel::kPinhole) return absl::OkStatus();
-  const auto pinhole = PinholeFor(lens);
-  if (!pinhole.ok()) return pinhole.status();
-  options->head.camera = *pinhole;
-  options->lens = [lens, from = *pinhole](const Image& picture) { return ThroughLens(lens, from, picture); };
-  return absl::OkStatus();
+  return PutOn(lens, &options->head);
 }
 #endif
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "calibration/formats/format.h"
@@ -44,24 +46,41 @@ absl::StatusOr<Camera> PinholeFor(const glint::Camera& lens) {
   return absl::InvalidArgumentError(absl::StrCat("--lens: needs a picture of ", pinhole.width, "x", pinhole.height));
 }
 
-Image ThroughLens(const glint::Camera& lens, const Camera& pinhole, const Image& picture) {
-  Image shown(lens.image.width, lens.image.height);
+std::function<Image(const Image&)> ThroughLens(const glint::Camera& lens, const Camera& pinhole) {
+  struct Source {
+    int left = -1, top = -1;  // the pixel up and left; -1: nothing is seen
+    double right = 0, down = 0;
+  };
+  std::vector<Source> sources(static_cast<size_t>(lens.image.pixels()));
+  size_t at = 0;
   for (int y = 0; y < lens.image.height; ++y) {
-    for (int x = 0; x < lens.image.width; ++x) {
+    for (int x = 0; x < lens.image.width; ++x, ++at) {
       Eigen::Vector3d ray;
-      shown.row(y)[x] = 0;
       if (!Unproject(lens, Eigen::Vector2d(x, y), &ray)) continue;
       const double u = pinhole.focal * ray.x() / ray.z() + pinhole.cx;
       const double v = pinhole.focal * ray.y() / ray.z() + pinhole.cy;
-      const int left = std::clamp(static_cast<int>(u), 0, pinhole.width - 2);
-      const int top = std::clamp(static_cast<int>(v), 0, pinhole.height - 2);
-      const uint8_t *upper = picture.row(top) + left, *lower = picture.row(top + 1) + left;
-      const double a = u - left, b = v - top;
-      const double grey = (1 - b) * ((1 - a) * upper[0] + a * upper[1]) + b * ((1 - a) * lower[0] + a * lower[1]);
-      shown.row(y)[x] = static_cast<uint8_t>(std::lround(std::clamp(grey, 0.0, 255.0)));
+      Source& source = sources[at];
+      source.left = std::clamp(static_cast<int>(u), 0, pinhole.width - 2);
+      source.top = std::clamp(static_cast<int>(v), 0, pinhole.height - 2);
+      source.right = u - source.left, source.down = v - source.top;
     }
   }
-  return shown;
+  return [shape = lens.image, sources = std::move(sources)](const Image& picture) {
+    Image shown(shape.width, shape.height);
+    const Source* source = sources.data();
+    for (int y = 0; y < shape.height; ++y) {
+      for (int x = 0; x < shape.width; ++x, ++source) {
+        shown.row(y)[x] = 0;
+        if (source->left < 0) continue;
+        const uint8_t *upper = picture.row(source->top) + source->left,
+                      *lower = picture.row(source->top + 1) + source->left;
+        const double a = source->right, b = source->down;
+        const double grey = (1 - b) * ((1 - a) * upper[0] + a * upper[1]) + b * ((1 - a) * lower[0] + a * lower[1]);
+        shown.row(y)[x] = static_cast<uint8_t>(std::lround(std::clamp(grey, 0.0, 255.0)));
+      }
+    }
+    return shown;
+  };
 }
 
 absl::Status WriteCalibration(const glint::Camera& lens, bool stereo, double baseline, const std::optional<RigImu>& imu,

@@ -2,6 +2,7 @@
 #ifndef GLINT_TESTS_SCENE_LENS_H_
 #define GLINT_TESTS_SCENE_LENS_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -18,8 +19,8 @@ namespace glint::scene {
 // a lens that does not see all of its picture, or a picture of over 7680 pixels.
 absl::StatusOr<Camera> PinholeFor(const glint::Camera& lens);
 
-// What `lens` shows where `pinhole`, PinholeFor() it, shows `picture`; bilinear.
-Image ThroughLens(const glint::Camera& lens, const Camera& pinhole, const Image& picture);
+// What `lens` shows where `pinhole`, PinholeFor() it, shows a picture; bilinear. A StereoHead's lens. Thread-safe.
+std::function<Image(const Image&)> ThroughLens(const glint::Camera& lens, const Camera& pinhole);
 
 // Writes the calibration of the left camera, and of the right one at (baseline, 0, 0) without rotation, into `out`: in
 // the first format of glint::calibration that has the lens, and the inertial sensor if there is one. Its pose is in the

@@ -30,7 +30,7 @@ TEST(Lens, ShowsWhatLiesInTheDirectionOfEachPixel) {
           std::lround(grey((x - pinhole->cx) / pinhole->focal, (y - pinhole->cy) / pinhole->focal)));
     }
   }
-  const Image shown = ThroughLens(lens, *pinhole, ramp);
+  const Image shown = ThroughLens(lens, *pinhole)(ramp);
   ASSERT_EQ(shown.shape(), lens.image);
   for (int y = 0; y < 240; ++y) {
     for (int x = 0; x < 320; ++x) {

@@ -36,7 +36,7 @@ absl::Status RenderPath(const RenderPathOptions& options, const std::string& out
   const int frames = options.frames == 0 ? poses - options.first : std::min(options.frames, poses - options.first);
   const std::vector<bool> arrives = Arrivals(frames, options.drop_share, options.drop_burst, options.seed);
 
-  if (options.lens && (options.color || options.depth || options.truth)) {
+  if (options.head.lens && (options.color || options.depth || options.truth)) {
     return ContradictionError("--camera_model", "is for grey pictures, without --depth and --truth");
   }
   World world(*path, options.seed);
@@ -57,9 +57,9 @@ absl::Status RenderPath(const RenderPathOptions& options, const std::string& out
     const std::string name = absl::StrFormat("%06d", number);
     for (const bool is_right : {false, true}) {
       if (is_right && !options.stereo) continue;
-      Image image = options.color ? world.RenderRgb(options.head.camera, EyeOf(options.head, at.pose, is_right))
-                                  : Expose(options.sensor, options.head, is_right, pose_at, at.seconds, number, &world);
-      if (options.lens) image = options.lens(image);
+      const Image image = options.color
+                              ? world.RenderRgb(options.head.camera, EyeOf(options.head, at.pose, is_right))
+                              : Expose(options.sensor, options.head, is_right, pose_at, at.seconds, number, &world);
       status.Update(write_picture(absl::StrCat(out, is_right ? "/right/" : "/", name), image));
     }
     if (options.depth) {

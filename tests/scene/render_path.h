@@ -18,9 +18,8 @@ namespace glint::scene {
 struct RenderPathOptions {
   std::string trajectory;  // see ReadPath
   StereoHead head;
-  // What a lens makes of each picture, and the files of its calibration in a folder; null: none, and calib.txt. For
-  // grey pictures without depth.
-  std::function<Image(const Image&)> lens;
+  // Writes the files of the head's calibration into a folder; null: calib.txt. A lens is for grey pictures without
+  // depth.
   std::function<absl::Status(const std::string&)> write_calibration;
   SensorOptions sensor;
   bool stereo = false;

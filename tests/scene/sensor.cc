@@ -27,21 +27,23 @@ Image Expose(const SensorOptions& options, const StereoHead& head, bool is_right
 Image Expose(const SensorOptions& options, const StereoHead& head, bool is_right,
              const std::function<Pose(double)>& pose_at, double seconds, uint32_t frame, World* world) {
   const int moments = options.exposure > 0 ? kMoments : 1;
-  std::vector<int> sums(static_cast<size_t>(head.camera.width) * static_cast<size_t>(head.camera.height), 0);
+  std::vector<int> sums;
+  Image image;
   for (int m = 0; m < moments; ++m) {
     const double at = seconds + options.exposure * (2 * m + 1 - moments) / (2 * moments);
-    const Image moment = world->Render(head.camera, EyeOf(head, pose_at(at), is_right));
+    image = world->Render(head.camera, EyeOf(head, pose_at(at), is_right));
+    if (head.lens) image = head.lens(image);
+    sums.resize(static_cast<size_t>(image.shape().pixels()));
     size_t i = 0;
-    for (int y = 0; y < head.camera.height; ++y) {
-      for (int x = 0; x < head.camera.width; ++x) sums[i++] += moment.row(y)[x];
+    for (int y = 0; y < image.height(); ++y) {
+      for (int x = 0; x < image.width(); ++x) sums[i++] += image.row(y)[x];
     }
   }
   const double gain = (1 + options.gain * SinDegrees(std::fmod(seconds, 7) / 7 * 360)) / moments;
   const uint32_t seed = 2 * frame + (is_right ? 1 : 0);
-  Image image(head.camera.width, head.camera.height);
   size_t i = 0;
-  for (int y = 0; y < head.camera.height; ++y) {
-    for (int x = 0; x < head.camera.width; ++x, ++i) {
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x, ++i) {
       double grey = gain * sums[i];
       if (options.noise > 0) grey += options.noise * Normal(static_cast<uint32_t>(i), seed);
       image.row(y)[x] = static_cast<uint8_t>(std::clamp(grey, 0.0, 255.0) + 0.5);

@@ -24,6 +24,8 @@ struct StereoHead {
   Camera camera;
   double baseline = 0.12;  // metres
   Mat3 right_from_left;    // a rotation that rectification has left over; none by default
+  std::function<Image(const Image&)> lens =
+      nullptr;  // what it makes of a picture of `camera` (tests/scene/lens.h); null: none
 };
 
 Pose EyeOf(const StereoHead& head, const Pose& left, bool is_right);

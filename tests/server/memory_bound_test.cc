@@ -99,7 +99,7 @@ TEST(MemoryBoundTest, CountsTheMemoryOfIntegratedGpus) {
   EXPECT_FALSE(LanesToBound(lanes).integrated);
   EXPECT_EQ(integrated - ComputeMemoryBound(options, LanesToBound(lanes)).lanes,
             3 * (1000 * kIntegratedBytesPerPixel + 10 * kIntegratedBytesPerFeature + kIntegratedBytes +
-                 2 * options.max_rectification_bytes * 11 / 4));
+                 9 * options.max_rectification_bytes));
   lanes.pinning.pin = nullptr;
   lanes.backend = Backend::kCpu;
   EXPECT_FALSE(LanesToBound(lanes).integrated);

@@ -2,10 +2,12 @@
 //
 //   slam_path_run --trajectory FILE|flight|circle|rest [--camera kitti|euroc|kaist|kinect|small] [--frames N] ...
 //   slam_path_run --trajectory FILE|... --imu [--dark_spans 10:12,20:25] [--imu_noise 10] [--imu_fault axes] ...
+//   slam_path_run --trajectory FILE|... --camera_model kannala-brandt --lens=-0.01,0.002,-0.001,0.0002 ...
 //   slam_path_run --euroc FOLDER [--images sparse|rendered] [--imu]
 //
 // The path is a file of lines "t x y z qx qy qz qw", or one of three that are made here; or a recording. With --imu,
-// figures without and with an inertial sensor; flags --imu_... say what the simulated one is. The last lines are
+// figures without and with an inertial sensor; flags --imu_... say what the simulated one is. With --camera_model, raw
+// pictures of a lens with the camera's focal length and centre are rectified and then located. The last lines are
 // figures. Exit status 1: a frame was LOST though none was dark (with --imu: even then), or the path is worse than
 // --max-ate; 2: it could not run.
 #include <cmath>
@@ -24,12 +26,15 @@
 #include "absl/flags/parse.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "features/camera/rectification.h"
 #include "features/options.h"
+#include "features/status_macros.h"
 #include "lane/lane.h"
 #include "slam/front_end/lane_front_end.h"
 #include "slam/geometry/trajectory.h"
 #include "slam/localizer.h"
 #include "tests/scene/imu_flags.h"
+#include "tests/scene/lens_flags.h"
 #include "tests/slam/euroc_drive.h"
 #include "tests/slam/inertial_figures.h"
 #include "tests/slam/rendered_drive.h"
@@ -44,6 +49,7 @@ ABSL_FLAG(
     "recording's truth, with its readings");
 ABSL_FLAG(std::string, camera, "kitti",
           "kitti, euroc, kaist, kinect or small: size, focal length, centre and baseline");
+ABSL_FLAG(double, max_field, 0, "--lens: RectifyOptions::max_field, degrees; 0: its default");
 ABSL_FLAG(bool, imu, false, "without and with an inertial sensor, side by side");
 ABSL_FLAG(std::vector<std::string>, dark_spans, {}, "--imu: FROM:TO, seconds of the run in which pictures are black");
 ABSL_FLAG(double, noise_inflation, 0, "--imu: ImuModel::noise_inflation, 1..1000; 0: its default");
@@ -173,6 +179,25 @@ absl::Status DriveFromFlags(DriveOptions* options) {
   return DarkSpansFromFlags(&options->dark_spans);
 }
 
+// The camera that the localizer is given. With --camera_model the head gets that lens, and the drive what undoes it.
+absl::StatusOr<StereoCamera> CameraAndLensFromFlags(DriveOptions* options) {
+  StereoCamera camera = CameraOf(options->head);
+  GLINT_ASSIGN_OR_RETURN(const glint::Camera lens, scene::ReadLensFlags(options->head.camera));
+  if (lens.model == CameraModel::kPinhole) return camera;
+  if (options->depth.has_value()) return absl::InvalidArgumentError("--camera_model: is not for --depth");
+  GLINT_RETURN_IF_ERROR(scene::PutOn(lens, &options->head));
+  RectifyOptions rectify;
+  if (const double field = absl::GetFlag(FLAGS_max_field); field > 0) rectify.max_field = field;
+  const RigidTransform right_from_left = {Eigen::Matrix3d::Identity(), {-camera.baseline, 0, 0}};
+  GLINT_ASSIGN_OR_RETURN(const RectifiedPair pair, RectifyPair(lens, lens, right_from_left, rectify));
+  options->rectify = MakeRemapTable(lens, pair.rectified_from_left, pair.camera);
+  camera.focal_length = pair.camera.fx;
+  camera.centre_x = pair.camera.cx;
+  camera.centre_y = pair.camera.cy;
+  std::printf("rectified: focal length %.2f, centre %.2f %.2f\n", pair.camera.fx, pair.camera.cx, pair.camera.cy);
+  return camera;
+}
+
 // A localizer and its front end.
 struct Tracker {
   LaneSet lanes;  // on CUDA; else the front end has one of its own
@@ -292,7 +317,8 @@ absl::Status Run(bool* good) {
   const auto path = PathFromFlags();
   if (!path.ok()) return path.status();
   DriveOptions options;
-  if (absl::Status s = DriveFromFlags(&options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(DriveFromFlags(&options));
+  GLINT_ASSIGN_OR_RETURN(const StereoCamera camera, CameraAndLensFromFlags(&options));
   if (absl::GetFlag(FLAGS_imu)) {
     const auto imu = scene::ReadImuFlags();
     if (!imu.ok()) return imu.status();
@@ -301,11 +327,10 @@ absl::Status Run(bool* good) {
     ImuModel model = ImuModelOf(imu->options);
     model.imu_time_minus_camera_time_ns = std::llround(1e9 * imu->told_offset);
     return RunBoth(
-        CameraOf(options.head), model, {0, -1, 0},
-        [&](const std::vector<DriveRun>& runs) { return Track(&drive, runs); }, good);
+        camera, model, {0, -1, 0}, [&](const std::vector<DriveRun>& runs) { return Track(&drive, runs); }, good);
   }
   RenderedDrive drive(*path, options);
-  auto tracker = MakeTracker(CameraOf(options.head), options.depth.has_value(), std::nullopt);
+  auto tracker = MakeTracker(camera, options.depth.has_value(), std::nullopt);
   if (!tracker.ok()) return tracker.status();
   if (const std::string map = absl::GetFlag(FLAGS_load_map); !map.empty()) {
     if (absl::Status s = tracker->localizer->LoadMap(map); !s.ok()) return s;

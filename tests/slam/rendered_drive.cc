@@ -10,6 +10,8 @@
 #include <numeric>
 #include <utility>
 
+#include "cpu/rectify/remap.h"
+
 namespace glint::slam {
 namespace {
 
@@ -31,6 +33,12 @@ double ProcessorMs(clockid_t clock) {
   return clock_gettime(clock, &time) == 0
              ? 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec)
              : 0;
+}
+
+Image Rectified(const Image& raw, const RemapTable& table) {
+  Image image(table.shape.width, table.shape.height);
+  cpu::BestRemapRows()(raw, table, 0, image.height(), image.row(0), image.row(1) - image.row(0));
+  return image;
 }
 
 double Percentile(std::vector<double> values, double share) {
@@ -168,9 +176,12 @@ DriveFrame RenderedDrive::Render(size_t i) {
     }
     if (!frame.is_dark) {
       image = Expose(options_.sensor, options_.head, is_right, pose_at, exposed, seed, &world_);
+      if (options_.rectify.has_value()) image = Rectified(image, *options_.rectify);
       continue;
     }
-    image = Image(options_.head.camera.width, options_.head.camera.height);
+    const Shape shape = options_.rectify.has_value() ? options_.rectify->shape
+                                                     : Shape{options_.head.camera.width, options_.head.camera.height};
+    image = Image(shape.width, shape.height);
     for (int y = 0; y < image.height(); ++y) std::fill_n(image.row(y), image.width(), uint8_t{0});
   }
   return frame;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "features/camera/remap_table.h"
 #include "features/camera_view.h"
 #include "features/types.h"
 #include "slam/geometry/pose.h"
@@ -27,6 +28,7 @@ namespace glint::slam {
 struct DriveOptions {
   scene::StereoHead head;
   scene::SensorOptions sensor;
+  std::optional<RemapTable> rectify;               // of the pictures of both eyes, which have the head's lens
   std::optional<scene::DepthSensorOptions> depth;  // in place of the right eye; head.baseline is then nominal
   int first = 0;                                   // pose of the path
   int frames = 1000000;                            // at most
