@@ -90,10 +90,10 @@ inline constexpr int64_t kPipelineBytes = int64_t{16} << 20;
 // same pipelines, 1280 for the descriptors that a pair keeps, and 2240 for matching and stereo. Beside these: three
 // pipelines, twice 16 MiB of descriptors of tied keypoints, and as much for the graphs of plans as on the host.
 inline constexpr int64_t kIntegratedBytesPerPixel = 2 * kPipelineBytesPerPixel + 8 + 2 + 2;
-// Tables of raw images on it, of two rigs, in parts of --max-rectification-bytes: packed they take up to 7/4 of what
-// the host counts. And those of two depth cameras, which take as much as there.
+// Tables of raw images on it, in parts of --max-rectification-bytes: of two rigs and of two single images, which packed
+// take up to 7/4 of what the host counts; and those of two depth cameras, which take as much as there.
 inline constexpr int64_t IntegratedTableBytes(int64_t max_rectification_bytes) {
-  return 2 * max_rectification_bytes / 4 * 7 + 2 * max_rectification_bytes;
+  return (2 + 2) * max_rectification_bytes / 4 * 7 + 2 * max_rectification_bytes;
 }
 inline constexpr int64_t kIntegratedBytesPerFeature = 2 * kPipelineBytesPerFeature + 1280 + 2240;
 inline constexpr int64_t kIntegratedBytes = 3 * kPipelineBytes + (int64_t{32} << 20) + kCudaPlansBytes;
