@@ -54,7 +54,8 @@ class Bag {
   // file that have none are not decompressed.
   virtual absl::Status Select(absl::Span<const int> topics) = 0;
   // In the order of their times as recorded; equal times, in that of the file. ROS 1's bags without an index are read
-  // chunk by chunk, messages sorted within each. OUT_OF_RANGE at the end. Any other error ends it.
+  // chunk by chunk, SQLite files that are damaged from damage to damage, messages sorted within each. OUT_OF_RANGE at
+  // the end. Any other error ends it.
   virtual absl::Status Next(Message* message) = 0;
   // What was left out of the recording and why, for people: "cut off after 312 of 400 chunks: ...". Complete at the
   // end.

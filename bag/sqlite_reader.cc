@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace {
 
 constexpr int64_t kLeastRow = 8;  // bytes of a message's row beside its data
 constexpr int64_t kMostBadRows = 1000;
+constexpr size_t kMostRanges = 100;  // behind damage
+constexpr int64_t kMostRow = int64_t{1} << 60;
+constexpr absl::string_view kEnd = "the end of the recording";
 
 bool Has(const std::vector<std::string>& columns, std::initializer_list<absl::string_view> wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](absl::string_view name) {
@@ -82,51 +86,102 @@ absl::Status SqliteReader::ReadTopics() {
   return topics_.empty() ? status : absl::OkStatus();
 }
 
-// Reads the table in the order of its rows, without the data.
+// Reads the table in the order of its rows, without the data: behind damage, from the next row that can be read.
 absl::Status SqliteReader::CountMessages() {
   database_->LimitRows(Database::kAnyRow);
+  ranges_ = {{std::numeric_limits<int64_t>::min(), 0}};
+  absl::Status status = CountRange();
+  const bool is_whole = absl::IsOutOfRange(status);
+  while (absl::IsInvalidArgument(status)) {
+    const int64_t behind = std::min(last_row_.value_or(-1), kMostRow) + 1;
+    const std::optional<int64_t> next = FindReadableRow(behind);
+    if (!next || ranges_.size() == kMostRanges) {
+      Note(absl::StrCat("the table of messages is damaged: ", status.message(), "; rows from ", behind,
+                        " on are missing"));
+      break;
+    }
+    Note(absl::StrCat("the table of messages is damaged: ", status.message(), "; of rows ", behind, " to ", *next - 1,
+                      " none is read"));
+    ranges_.push_back({*next, 0});
+    status = CountRange();
+  }
+  if (is_whole) ranges_.clear();
+  if (without_data_ > 0) Note(absl::StrCat(without_data_, " messages are left out: their data are cut off"));
+  if (bad_rows_ > 0) Note(absl::StrCat(bad_rows_, " rows of the table of messages are none, and are left out"));
+  return absl::IsOutOfRange(status) || absl::IsInvalidArgument(status) ? absl::OkStatus() : status;
+}
+
+// Up to damage (INVALID_ARGUMENT), or the end (OUT_OF_RANGE).
+absl::Status SqliteReader::CountRange() {
+  Range& range = ranges_.back();
   // Only where types are right are values read, since a wrong one may be large.
-  GLINT_ASSIGN_OR_RETURN(Rows rows,
-                         database_->Query("SELECT rowid, CASE typeof(topic_id) WHEN 'integer' THEN topic_id END, "
-                                          "CASE typeof(timestamp) WHEN 'integer' THEN timestamp END, "
-                                          "CASE typeof(data) WHEN 'blob' THEN length(data) END "
-                                          "FROM messages NOT INDEXED"));
+  GLINT_ASSIGN_OR_RETURN(
+      Rows rows, database_->Query(absl::StrCat("SELECT rowid, CASE typeof(topic_id) WHEN 'integer' THEN topic_id END, "
+                                               "CASE typeof(timestamp) WHEN 'integer' THEN timestamp END, "
+                                               "CASE typeof(data) WHEN 'blob' THEN length(data) END "
+                                               "FROM messages NOT INDEXED WHERE rowid >= ",
+                                               range.first_row)));
   Blobs blobs(database_.get(), "messages", "data");
-  int64_t there = 0, bytes = 0, bad_rows = 0, without_data = 0;  // rows that are in order, and their data's bytes
-  std::optional<int64_t> last;                                   // row
   absl::Status status = rows.Next();
   for (; status.ok(); status = rows.Next()) {
     const int64_t row = rows.Integer(0), time_ns = rows.Integer(2), size = rows.Integer(3);
-    if (last && row <= *last) {  // as in a page of which the first part alone is there
-      status = absl::InvalidArgumentError("its rows are not in order");
-      break;
-    }
+    // As in a page of which the first part alone is there.
+    if (last_row_ && row <= *last_row_) return absl::InvalidArgumentError("its rows are not in order");
     const bool is_good = !rows.IsNull(1) && !rows.IsNull(2) && !rows.IsNull(3) && CheckSize(size);
-    bad_rows += is_good ? 0 : 1;
-    bytes += is_good ? kLeastRow + size : 0;
-    if (bytes > database_->bytes() || bad_rows > kMostBadRows) {
-      status = absl::InvalidArgumentError("its rows are more than the file can have");
-      break;
+    bad_rows_ += is_good ? 0 : 1;
+    bytes_ += is_good ? kLeastRow + size : 0;
+    if (bytes_ > database_->bytes() || bad_rows_ > kMostBadRows) {
+      return absl::InvalidArgumentError("its rows are more than the file can have");
     }
-    last = row;
-    ++there;
+    last_row_ = row;
+    ++range.rows;
     const int topic = is_good ? TopicOf(rows.Integer(1)) : -1;
     if (topic >= 0 && database_->is_cut()) {  // the data of rows before the cut may lie beyond it
       data_.resize(static_cast<size_t>(size));
       if (!blobs.Read(row, absl::MakeSpan(data_)).ok()) {
-        ++without_data;
+        ++without_data_;
         continue;
       }
     }
     Count(topic, 1, time_ns, time_ns);
   }
-  if (without_data > 0) Note(absl::StrCat(without_data, " messages are left out: their data are cut off"));
-  if (bad_rows > 0) Note(absl::StrCat(bad_rows, " rows of the table of messages are none, and are left out"));
-  if (absl::IsOutOfRange(status)) return absl::OkStatus();
-  if (!absl::IsInvalidArgument(status)) return status;
-  Note(absl::StrCat("the table of messages is damaged and read in part: ", status.message()));
-  rows_there_ = there;
-  return absl::OkStatus();
+  return status;
+}
+
+// The first row of this number or above that can be read; nothing: there is none. Numbers of rows between which all are
+// damaged are doubled, then halved.
+std::optional<int64_t> SqliteReader::FindReadableRow(int64_t from) {
+  if (bytes_ > database_->bytes() || bad_rows_ > kMostBadRows) return std::nullopt;
+  std::optional<int64_t> found;
+  const auto can_read = [&](int64_t row) {
+    auto rows = database_->Query(absl::StrCat(
+        "SELECT rowid, typeof(topic_id), typeof(timestamp), typeof(data), length(data) FROM messages NOT INDEXED "
+        "WHERE rowid >= ",
+        row, " ORDER BY rowid LIMIT 1"));
+    const absl::Status status = rows.ok() ? rows->Next() : rows.status();
+    found.reset();
+    if (!status.ok()) return absl::IsOutOfRange(status);
+    if (rows->Integer(0) < row) return false;
+    found = rows->Integer(0);
+    return true;
+  };
+  int64_t damaged = from - 1, step = 1;
+  for (; !can_read(damaged + step); step *= 2) {
+    damaged += step;
+    if (std::max(step, damaged) > kMostRow) return std::nullopt;
+  }
+  int64_t readable = damaged + step;
+  std::optional<int64_t> best = found;
+  while (readable - damaged > 1) {
+    const int64_t middle = damaged + (readable - damaged) / 2;
+    if (can_read(middle)) {
+      readable = middle;
+      best = found;
+    } else {
+      damaged = middle;
+    }
+  }
+  return best;
 }
 
 // False, and noted: a message that is too large.
@@ -146,8 +201,9 @@ int SqliteReader::TopicOf(int64_t id) {
 
 absl::Status SqliteReader::Select(absl::Span<const int> topics) {
   GLINT_RETURN_IF_ERROR(SetSelected(topics));
+  range_ = 0;
   is_begun_ = false;
-  is_sorted_ = rows_there_.has_value();
+  is_sorted_ = !ranges_.empty();
   blobs_.emplace(database_.get(), "messages", "data");
   return Query();
 }
@@ -155,10 +211,12 @@ absl::Status SqliteReader::Select(absl::Span<const int> topics) {
 // Begins after the last row that was read.
 absl::Status SqliteReader::Query() {
   // A limit ends before the row behind is looked for. The data are not read.
+  const Range* const range = ranges_.empty() ? nullptr : &ranges_[range_];
   std::string sql = absl::StrCat(
       "SELECT rowid, topic_id, timestamp, bytes FROM (SELECT rowid, topic_id, timestamp, length(data) AS bytes, "
       "typeof(data) AS kind FROM messages",
-      is_sorted_ ? " NOT INDEXED" : "", rows_there_ ? absl::StrCat(" LIMIT ", *rows_there_) : "",
+      is_sorted_ ? " NOT INDEXED" : "",
+      range != nullptr ? absl::StrCat(" WHERE rowid >= ", range->first_row, " LIMIT ", range->rows) : "",
       ") WHERE typeof(topic_id)='integer' AND typeof(timestamp)='integer' AND kind='blob'");
   if (is_begun_) absl::StrAppend(&sql, " AND (timestamp, rowid) > (", time_ns_, ", ", row_, ")");
   GLINT_ASSIGN_OR_RETURN(Rows rows, database_->Query(absl::StrCat(sql, " ORDER BY timestamp, rowid")));
@@ -167,7 +225,7 @@ absl::Status SqliteReader::Query() {
 }
 
 absl::Status SqliteReader::Next(Message* message) {
-  absl::Status status = absl::OutOfRangeError("the end of the recording");
+  absl::Status status = absl::OutOfRangeError(kEnd);
   while (rows_) {
     status = rows_->Next();
     if (status.ok() && is_begun_ && std::pair(rows_->Integer(2), rows_->Integer(0)) <= std::pair(time_ns_, row_)) {
@@ -179,9 +237,17 @@ absl::Status SqliteReader::Next(Message* message) {
       GLINT_RETURN_IF_ERROR(Query());
       continue;
     }
+    if (!status.ok() && range_ + 1 < ranges_.size() &&
+        (absl::IsOutOfRange(status) || absl::IsInvalidArgument(status))) {
+      ++range_;
+      is_begun_ = false;
+      GLINT_RETURN_IF_ERROR(Query());
+      continue;
+    }
     if (absl::IsInvalidArgument(status) || (absl::IsOutOfRange(status) && missing_ > 0)) {
-      Note(absl::StrCat(missing_, " messages are lost: ", status.message()));
-      status = absl::OutOfRangeError("the end of the recording");
+      Note(absl::StrCat(missing_, " messages are lost",
+                        absl::IsOutOfRange(status) ? "" : absl::StrCat(": ", status.message())));
+      status = absl::OutOfRangeError(kEnd);
     }
     if (!status.ok()) {
       rows_.reset();

@@ -32,16 +32,26 @@ class SqliteReader : public Reader {
  private:
   absl::Status ReadTopics();
   absl::Status CountMessages();
+  absl::Status CountRange();
+  std::optional<int64_t> FindReadableRow(int64_t from);
   absl::Status Query();
   bool CheckSize(int64_t bytes);
   int TopicOf(int64_t id);
 
   std::unique_ptr<Database> database_;
   std::map<int64_t, int> topic_of_id_;
-  std::optional<int64_t> rows_there_;  // of the table, which is damaged behind them
+  // Rows of the table one after another up to the end or to one that is damaged.
+  struct Range {
+    int64_t first_row = 0, rows = 0;
+  };
+  std::vector<Range> ranges_;  // of a table that is damaged; empty: it is whole
+  // By CountMessages(): rows that are in order, and what they have.
+  std::optional<int64_t> last_row_;
+  int64_t bytes_ = 0, bad_rows_ = 0, without_data_ = 0;
 
   std::optional<Rows> rows_;
   std::optional<Blobs> blobs_;
+  size_t range_ = 0;                           // of ranges_
   bool is_begun_ = false, is_sorted_ = false;  // whether a row was read; without the index of times
   int64_t time_ns_ = 0, row_ = 0;              // of the last row
   std::vector<uint8_t> data_;

@@ -2,12 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "bag/sqlite_reader.h"
 #include "tests/bag/raw_sqlite.h"
 #include "tests/bag/read_all.h"
@@ -17,9 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::UnorderedElementsAre;
 
 std::unique_ptr<Bag> Open(const std::string& path) { return SelectAll(OpenSqlite(path)); }
@@ -32,6 +39,10 @@ std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
   return names;
+}
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 void Overwrite(const std::string& path, int64_t offset, const std::string& bytes) {
   std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(offset) << bytes;
@@ -203,8 +214,57 @@ TEST(Sqlite, WhatIsWholeOfACutFileIsRead) {
   EXPECT_EQ(static_cast<int64_t>(all.size()), bag->topics()[0].messages);
   for (size_t i = 0; i < all.size(); ++i)
     EXPECT_EQ(all[i].data.substr(0, 4), (std::to_string(i) + "    ").substr(0, 4));
-  EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("cut off at byte"),
-                                        HasSubstr("the table of messages is damaged and read in part")));
+  EXPECT_THAT(bag->notes(),
+              ElementsAre(HasSubstr("cut off at byte"),
+                          AllOf(HasSubstr("the table of messages is damaged"),
+                                HasSubstr(absl::StrCat("rows from ", all.size() + 1, " on are missing")))));
+}
+
+// Pages of the table that are overwritten: rows behind each are read on, and the numbers of those that are lost said.
+TEST(Sqlite, RowsBehindDamageAreRead) {
+  const std::string path = ManyMessages(raw::EmptyFolder());
+  const int64_t page = raw::Sqlite(path).Number("PRAGMA page_size");
+  std::string bytes = BytesOf(path);
+  const auto damage = [&](const std::string& message) {
+    const std::string data = message + std::string(900, ' ');
+    size_t at = bytes.find(data);
+    while (absl::ascii_isdigit(static_cast<unsigned char>(bytes[at - 1]))) at = bytes.find(data, at + 1);
+    Overwrite(path, static_cast<int64_t>(at) / page * page, std::string(16, '\xff'));
+  };
+  for (const char* message : {"0", "100", "109", "200"}) damage(message);
+  const auto bag = Open(path);
+  ASSERT_NE(bag, nullptr);
+  std::vector<int> lost;
+  int expected = 0;
+  for (const Seen& seen : ReadAll(bag.get())) {
+    for (; expected < seen.time_ns; ++expected) lost.push_back(expected);
+    EXPECT_EQ(std::stoi(seen.data), seen.time_ns);
+    ++expected;
+  }
+  EXPECT_EQ(expected, 300);
+  EXPECT_EQ(bag->topics()[0].messages, 300 - static_cast<int64_t>(lost.size()));
+  EXPECT_THAT(lost, IsSupersetOf({0, 100, 109, 200}));
+  EXPECT_LE(lost.size(), 4u * 4);  // of pages of 4096 bytes
+  std::vector<std::string> notes;  // rows are numbered from 1
+  for (const auto& [message, from] : {std::pair(0, 0), std::pair(100, 1), std::pair(109, 1), std::pair(200, 1)}) {
+    int first = message, last = message;
+    while (std::count(lost.begin(), lost.end(), first - 1) > 0) --first;
+    while (std::count(lost.begin(), lost.end(), last + 1) > 0) ++last;
+    notes.push_back(absl::StrCat("; of rows ", first + from, " to ", last + 1, " none is read"));
+  }
+  EXPECT_THAT(bag->notes(),
+              ElementsAre(HasSubstr(notes[0]), HasSubstr(notes[1]), HasSubstr(notes[2]), HasSubstr(notes[3])));
+}
+
+// A page within the table's tree, by which most of its pages are found.
+TEST(Sqlite, WithoutTheTablesRootNothingIsRead) {
+  const std::string path = ManyMessages(raw::EmptyFolder());
+  const int64_t root = raw::Sqlite(path).Number("SELECT rootpage FROM sqlite_master WHERE name='messages'");
+  Overwrite(path, (root - 1) * raw::Sqlite(path).Number("PRAGMA page_size"), std::string(16, '\xff'));
+  const auto bag = Open(path);
+  ASSERT_NE(bag, nullptr);
+  EXPECT_THAT(ReadAll(bag.get()), IsEmpty());
+  EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("rows from 0 on are missing")));
 }
 
 // Data of several pages, some of them beyond the cut; a page that is cut itself has rows that are none.
