@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <opencv2/imgcodecs.hpp>
@@ -13,13 +14,16 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "client/cli/bag/survey.h"
 #include "client/cli/base/command.h"
+#include "client/cli/source/bag_file.h"
 #include "tests/client/bag_drive.h"
 
 namespace glint::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -90,6 +94,49 @@ TEST_F(BagCommand, TopicsAreListedWithTheirUse) {
                               "160,\"first_ns\":1403636579768555584,"),
                     HasSubstr("\"rate_hz\":200,\"use\":\"IMU\"}"), HasSubstr(",\"damage\":[]}"),
                     Not(HasSubstr("largest_gap_ns"))));
+}
+
+// A scan that its time has ended at once: what topics are is found out all the same.
+TEST_F(BagCommand, TopicsThatNoScanReachesAreLookedInto) {
+  WriteDrive("drive.mcap");
+  const auto bag = BagFile::Open(Path("drive.mcap"));
+  ASSERT_TRUE(bag.ok()) << bag.status();
+  const auto index = [&](absl::string_view name) {
+    const auto& topics = (*bag)->topics();
+    return static_cast<size_t>(
+        std::find_if(topics.begin(), topics.end(), [&](const auto& t) { return t.name == name; }) - topics.begin());
+  };
+  const auto brief = SurveyBag(bag->get(), 1e-9), whole = SurveyBag(bag->get(), 1e10), none = SurveyBag(bag->get(), 0);
+  for (const auto* facts : {&brief, &whole, &none}) {
+    ASSERT_TRUE(facts->ok()) << facts->status();
+    const std::vector<TopicFacts>& topics = (*facts)->topics;
+    EXPECT_EQ(topics[index(kLeft)].image, (Shape{376, 240}));
+    EXPECT_TRUE(topics[index("/cam1/camera_info")].info.has_value());
+    EXPECT_TRUE(topics[index("/imu0")].turns && topics[index("/imu0")].accelerates);
+    EXPECT_EQ((*facts)->is_whole, facts == &whole);
+    EXPECT_EQ((*facts)->read > 0, facts == &whole);
+    EXPECT_EQ(topics[index(kLeft)].read, facts == &whole ? kPairs : 0);
+    EXPECT_EQ(topics[index(kLeft)].largest_gap_ns > 0, facts == &whole);
+  }
+}
+
+// The index counts what damaged chunks no longer have.
+TEST_F(BagCommand, MessagesThatCannotBeReadAreNotCountedAsRead) {
+  WriteDrive("drive.mcap");
+  std::string bytes = BytesOf(Path("drive.mcap"));
+  bytes[bytes.size() / 2] ^= 1;
+  std::ofstream(Path("damaged.mcap"), std::ios::binary) << bytes;
+  const Outcome table = RunCommand(RunBag, {"--scan", Path("damaged.mcap")});
+  EXPECT_EQ(table.status, 1);
+  EXPECT_THAT(table.said, AllOf(HasSubstr(" is left out: "), HasSubstr("that could be read, of those counted: "),
+                                ContainsRegex("/imu0 [0-9]+ of 160")));
+  EXPECT_THAT(table.printed, ContainsRegex("/imu0 +sensor_msgs/msg/Imu +[0-9]+ of 160 "));
+  const Outcome json = RunCommand(RunBag, {"--scan", "--format=json", Path("damaged.mcap")});
+  EXPECT_THAT(json.printed, AllOf(HasSubstr(",\"read_to_end\":true"), HasSubstr("\"messages\":160,\"messages_read\":"),
+                                  Not(HasSubstr("\"messages\":160,\"messages_read\":160"))));
+  // Without a scan it is not known.
+  const Outcome listed = RunCommand(RunBag, {"--no-scan", "--format=json", Path("damaged.mcap")});
+  EXPECT_THAT(listed.printed, AllOf(HasSubstr(",\"read_to_end\":false"), Not(HasSubstr("messages_read"))));
 }
 
 TEST_F(BagCommand, WrongTopicsAreToldOfThoseThatThereAre) {

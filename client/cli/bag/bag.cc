@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -11,6 +14,7 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/flags.h"
 #include "client/cli/output/output.h"
+#include "client/cli/source/picture_files.h"
 #include "features/error.h"
 
 namespace glint::cli {
@@ -19,13 +23,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kName[] = "bag";
+constexpr double kScanSeconds = 3;
+constexpr size_t kTopicsSaid = 20;
 
 struct Recording {
   BagFile& bag;
   const std::vector<TopicFacts>& facts;
+  const BagFacts& scan;
+  const bool is_scanned;  // as far as `scan` says
   const Uses& uses;
-  const std::vector<std::string> notes;
-  bool has_gaps;  // all messages were read
+  std::vector<std::string> notes;
   uint64_t bytes;
 
   int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, messages = 0;
@@ -64,22 +71,45 @@ uint64_t BytesOf(const std::string& path) {
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
+// "800", or "793 of 800" where a scan found others than were counted.
+std::string CountText(const BagFacts& scan, int64_t read, int64_t counted) {
+  return scan.is_whole && read != counted ? absl::StrCat(read, " of ", counted) : absl::StrCat(counted);
+}
+
+// Nothing: the counts are right, or not all was read.
+std::optional<std::string> WrongCounts(const BagFile& bag, const BagFacts& scan) {
+  std::vector<std::string> wrong;
+  for (size_t i = 0; scan.is_whole && i < scan.topics.size(); ++i) {
+    const bag::Topic& topic = bag.topics()[i];
+    const int64_t read = scan.topics[i].read;
+    if (read != topic.messages) {
+      wrong.push_back(absl::StrCat(Echo(topic.name), " ", CountText(scan, read, topic.messages)));
+    }
+  }
+  if (wrong.empty()) return std::nullopt;
+  return absl::StrCat("messages that could be read, of those counted: ", SomeOf(wrong, kTopicsSaid));
+}
+
 std::string Table(const Recording& r) {
-  std::string text = absl::StrFormat("%s: %s, %.1f MB, %d topics, %d messages", r.bag.path(), r.bag.format(),
-                                     static_cast<double>(r.bytes) * 1e-6, r.facts.size(), r.messages);
+  std::string text =
+      absl::StrFormat("%s: %s, %.1f MB, %d topics, %s messages", r.bag.path(), r.bag.format(),
+                      static_cast<double>(r.bytes) * 1e-6, r.facts.size(), CountText(r.scan, r.scan.read, r.messages));
   if (r.messages > 0) {
     absl::StrAppendFormat(&text, ", %.3f s from %s to %s", Seconds(r.last_ns - r.first_ns), StampText(r.first_ns),
                           StampText(r.last_ns));
   }
-  size_t name_width = 5, type_width = 4;
+  size_t name_width = 5, type_width = 4, count_width = 8;
+  std::vector<std::string> counts;
   for (const bag::Topic& topic : r.bag.topics()) {
+    counts.push_back(CountText(r.scan, r.facts[counts.size()].read, topic.messages));
     name_width = std::max(name_width, Echo(topic.name).size());
     type_width = std::max(type_width, Echo(topic.type).size());
+    count_width = std::max(count_width, counts.back().size());
   }
   const auto line = [&](const std::string& name, const std::string& type, const std::string& messages,
                         const std::string& rate, const std::string& gap, const std::string& use) {
-    absl::StrAppendFormat(&text, "%-*s  %-*s  %8s  %8s  %9s  %s\n", name_width, name, type_width, type, messages, rate,
-                          gap, use);
+    absl::StrAppendFormat(&text, "%-*s  %-*s  %*s  %8s  %9s  %s\n", name_width, name, type_width, type, count_width,
+                          messages, rate, gap, use);
   };
   text += "\n\n";
   line("topic", "type", "messages", "Hz", "gap s", "use");
@@ -87,10 +117,18 @@ std::string Table(const Recording& r) {
     const bag::Topic& topic = r.bag.topic(i);
     const TopicFacts& facts = r.facts[static_cast<size_t>(i)];
     const double rate = RateOf(topic);
-    line(Echo(topic.name), Echo(topic.type), absl::StrCat(topic.messages),
+    line(Echo(topic.name), Echo(topic.type), counts[static_cast<size_t>(i)],
          rate > 0 ? absl::StrFormat("%.1f", rate) : "-",
-         r.has_gaps && topic.messages > 1 ? absl::StrFormat("%.3f", Seconds(facts.largest_gap_ns)) : "-",
+         facts.read > 1 ? absl::StrFormat("%.3f", Seconds(facts.largest_gap_ns)) : "-",
          UseText(r.bag, r.facts, r.uses, i));
+  }
+  if (r.is_scanned && !r.scan.is_whole && r.messages > 0) {
+    absl::StrAppendFormat(&text,
+                          "\nRead in %g s: %d of %d messages (%.1f %%), up to %s. Gaps and damage are of these; --scan "
+                          "reads all.\n",
+                          kScanSeconds, r.scan.read, r.messages,
+                          100 * static_cast<double>(r.scan.read) / static_cast<double>(r.messages),
+                          StampText(r.scan.last_ns));
   }
   const std::vector<std::string> commands = CommandLines(&r.bag, r.uses);
   if (!commands.empty()) text += "\nTry\n";
@@ -113,6 +151,8 @@ std::string Json(const Recording& r) {
   out += ",\"format\":";
   AppendJsonString(r.bag.format(), &out);
   absl::StrAppend(&out, ",\"bytes\":", r.bytes, ",\"messages\":", r.messages);
+  if (r.is_scanned) absl::StrAppend(&out, ",\"messages_read\":", r.scan.read);
+  absl::StrAppend(&out, ",\"read_to_end\":", r.scan.is_whole ? "true" : "false");
   if (r.messages > 0) absl::StrAppend(&out, ",\"first_ns\":", r.first_ns, ",\"last_ns\":", r.last_ns);
   out += ",\"topics\":[";
   for (int i = 0; i < static_cast<int>(r.facts.size()); ++i) {
@@ -126,9 +166,10 @@ std::string Json(const Recording& r) {
     out += ",\"encoding\":";
     AppendJsonString(topic.encoding, &out);
     absl::StrAppend(&out, ",\"messages\":", topic.messages);
+    if (r.is_scanned) absl::StrAppend(&out, ",\"messages_read\":", facts.read);
     if (topic.messages > 0) absl::StrAppend(&out, ",\"first_ns\":", topic.first_ns, ",\"last_ns\":", topic.last_ns);
     if (const double rate = RateOf(topic); rate > 0) absl::StrAppendFormat(&out, ",\"rate_hz\":%.9g", rate);
-    if (r.has_gaps && topic.messages > 1) absl::StrAppend(&out, ",\"largest_gap_ns\":", facts.largest_gap_ns);
+    if (facts.read > 1) absl::StrAppend(&out, ",\"largest_gap_ns\":", facts.largest_gap_ns);
     if (facts.image.width > 0) {
       absl::StrAppend(&out, ",\"width\":", facts.image.width, ",\"height\":", facts.image.height);
     }
@@ -147,14 +188,14 @@ std::string Json(const Recording& r) {
 
 int RunBag(const std::vector<std::string>& arguments) {
   Format format = Format::kTable;
-  bool all = true;
+  double scan_seconds = kScanSeconds;
   Flags flags;
   flags.Section("Output");
   flags.Choice("format", {{"table", Format::kTable}, {"json", Format::kJson}}, "Default: table.", &format);
   flags.Bool("scan",
-             "Read all messages, which finds gaps and damage (default: yes). Without it a large recording with an "
-             "index is listed at once.",
-             &all);
+             absl::StrCat("Read all messages, however long it takes, which finds gaps and damage. Default: for ",
+                          kScanSeconds, " s; --no-scan: none, so that a recording with an index is listed at once."),
+             [&](bool on) { scan_seconds = on ? std::numeric_limits<double>::infinity() : 0; });
   const auto operands = flags.Parse(arguments);
   if (!operands.ok()) return UsageError(kName, operands.status().message());
   if (flags.help_wanted()) return Print(kName, Help(flags));
@@ -162,11 +203,13 @@ int RunBag(const std::vector<std::string>& arguments) {
 
   const auto bag = BagFile::Open(operands->front());
   if (!bag.ok()) return SourceError(kName, bag.status());
-  const auto facts = SurveyBag(bag->get(), all);
+  const auto facts = SurveyBag(bag->get(), scan_seconds);
   if (!facts.ok()) return SourceError(kName, facts.status());
   if (Interrupted()) return kInterrupted;
-  const Uses uses = UsesOf(**bag, *facts);
-  Recording recording = {**bag, *facts, uses, (*bag)->Notes(), all, BytesOf(operands->front())};
+  const Uses uses = UsesOf(**bag, facts->topics);
+  Recording recording = {
+      **bag, facts->topics, *facts, scan_seconds > 0, uses, (*bag)->Notes(), BytesOf(operands->front())};
+  if (auto wrong = WrongCounts(**bag, *facts); wrong.has_value()) recording.notes.push_back(*std::move(wrong));
   for (const bag::Topic& topic : (*bag)->topics()) {
     recording.messages += topic.messages;
     if (topic.messages == 0) continue;
