@@ -95,13 +95,10 @@ absl::Status SqliteReader::CountMessages() {
   while (absl::IsInvalidArgument(status)) {
     const int64_t behind = std::min(last_row_.value_or(-1), kMostRow) + 1;
     const std::optional<int64_t> next = FindReadableRow(behind);
-    if (!next || ranges_.size() == kMostRanges) {
-      Note(absl::StrCat("the table of messages is damaged: ", status.message(), "; rows from ", behind,
-                        " on are missing"));
-      break;
-    }
-    Note(absl::StrCat("the table of messages is damaged: ", status.message(), "; of rows ", behind, " to ", *next - 1,
-                      " none is read"));
+    const bool goes_on = next && ranges_.size() < kMostRanges;
+    Note(absl::StrCat("the table of messages is damaged from row ", behind, " on: ", status.message(), "; ",
+                      goes_on ? absl::StrCat("read on from row ", *next) : "nothing is read behind it"));
+    if (!goes_on) break;
     ranges_.push_back({*next, 0});
     status = CountRange();
   }

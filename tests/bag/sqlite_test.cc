@@ -214,10 +214,10 @@ TEST(Sqlite, WhatIsWholeOfACutFileIsRead) {
   EXPECT_EQ(static_cast<int64_t>(all.size()), bag->topics()[0].messages);
   for (size_t i = 0; i < all.size(); ++i)
     EXPECT_EQ(all[i].data.substr(0, 4), (std::to_string(i) + "    ").substr(0, 4));
-  EXPECT_THAT(bag->notes(),
-              ElementsAre(HasSubstr("cut off at byte"),
-                          AllOf(HasSubstr("the table of messages is damaged"),
-                                HasSubstr(absl::StrCat("rows from ", all.size() + 1, " on are missing")))));
+  EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("cut off at byte"),
+                                        AllOf(HasSubstr("nothing is read behind it"),
+                                              HasSubstr(absl::StrCat("the table of messages is damaged from row ",
+                                                                     all.size() + 1, " on: ")))));
 }
 
 // Pages of the table that are overwritten: rows behind each are read on, and the numbers of those that are lost said.
@@ -250,7 +250,8 @@ TEST(Sqlite, RowsBehindDamageAreRead) {
     int first = message, last = message;
     while (std::count(lost.begin(), lost.end(), first - 1) > 0) --first;
     while (std::count(lost.begin(), lost.end(), last + 1) > 0) ++last;
-    notes.push_back(absl::StrCat("; of rows ", first + from, " to ", last + 1, " none is read"));
+    notes.push_back(absl::StrCat("damaged from row ", first + from,
+                                 " on: SQLite: database disk image is malformed; read on from row ", last + 2));
   }
   EXPECT_THAT(bag->notes(),
               ElementsAre(HasSubstr(notes[0]), HasSubstr(notes[1]), HasSubstr(notes[2]), HasSubstr(notes[3])));
@@ -264,7 +265,7 @@ TEST(Sqlite, WithoutTheTablesRootNothingIsRead) {
   const auto bag = Open(path);
   ASSERT_NE(bag, nullptr);
   EXPECT_THAT(ReadAll(bag.get()), IsEmpty());
-  EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("rows from 0 on are missing")));
+  EXPECT_THAT(bag->notes(), ElementsAre(HasSubstr("the table of messages is damaged from row 0 on: ")));
 }
 
 // Data of several pages, some of them beyond the cut; a page that is cut itself has rows that are none.
