@@ -6,7 +6,8 @@ what would make them run, then one line "N passed, N failed, N skipped" of test 
 of each are counted from the output of GoogleTest and Python's unittest. A program without such output is one case.
 
 --strict  a case that is skipped for another reason than a missing GPU is a failure; so are those that want photographs,
-          EuRoC's pictures or nodes of ROS 2, where GLINT_TEST_DATA, GLINT_TEST_EUROC or GLINT_ROS2_PYTHON names some
+          EuRoC's pictures or nodes of ROS 2, where GLINT_TEST_DATA, GLINT_TEST_EUROC or GLINT_ROS2_PYTHON names some,
+          and long ones, where GLINT_ROS2_ALL is set
 --counts  also write "PASSED FAILED SKIPPED" there
 
 Exit status 1 if a case failed or none passed.
@@ -21,7 +22,7 @@ import sys
 import xml.etree.ElementTree
 
 SETUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'setup.sh')
-VARIABLES = 'GLINT_TEST_DATA', 'GLINT_TEST_EUROC', 'GLINT_ROS2_PYTHON'  # that reasons begin with
+VARIABLES = 'GLINT_TEST_DATA', 'GLINT_TEST_EUROC', 'GLINT_ROS2_PYTHON', 'GLINT_ROS2_ALL'  # that reasons begin with
 GPU = re.compile(r'no usable CUDA device[^;(]*|.*\bGPU\b.*')
 GTEST = {kind: re.compile(r'^\[  %s +\] (\d+) test' % kind, re.M) for kind in ('PASSED', 'FAILED', 'SKIPPED')}
 GTEST_REASON = re.compile(r': Skipped\n(.*)$', re.M)

@@ -4,17 +4,17 @@
 #
 #   rosbags  for the tests of recordings in Python (tests/python/requirements.txt), beside the system's numpy: 15 s,
 #            60 MB
-#   ros2     nodes of ROS 2 Kilted, rclpy, for those of glint-ros2 (tests/ros2/requirements.txt): 15 s, 270 MB. Of a
-#            Python of 3.10 to 3.13 on x86-64
+#   ros2     nodes of ROS 2 Kilted, rclpy, for those of glint-ros2 (tests/ros2/requirements.txt): 20 to 45 s, 270 MB.
+#            For a Python of 3.11 to 3.13 on x86-64
 #
-# PYTHON names another interpreter.
+# PYTHON names another interpreter than the distribution's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 options=()
-python=${PYTHON:-python3}
+python=${PYTHON:-/usr/bin/python3}
 case ${1-} in
   rosbags)  # for the distribution's Python, which has grpcio and numpy
-    wanted=tests/python/requirements.txt probe='import rosbags.rosbag2' python=${PYTHON:-/usr/bin/python3}
+    wanted=tests/python/requirements.txt probe='import rosbags.rosbag2'
     options=(--system-site-packages)
     ;;
   ros2)

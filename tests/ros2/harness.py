@@ -1,6 +1,7 @@
 """glint-server, glint-ros2 and a camera of ROS 2 as processes, and what their poses should be.
 
-Paths of the programs: GLINT_SERVER_PROGRAM, GLINT_ROS2_PROGRAM, GLINT_SCENE_TOOL, GLINT_TF_ECHO.
+Paths of the programs: GLINT_SERVER_PROGRAM, GLINT_ROS2_PROGRAM, GLINT_SCENE_TOOL, GLINT_TF_ECHO. GLINT_ROS2_ALL: also
+the tests that take long, and the others at their full length.
 """
 import os
 import pathlib
@@ -19,6 +20,8 @@ from rclpy.time import Time
 import flight as flights
 from listener import Listener, nanoseconds
 
+ALL = bool(os.environ.get("GLINT_ROS2_ALL"))
+takes_long = unittest.skipUnless(ALL, "GLINT_ROS2_ALL is not set, and this takes long")
 HERE = pathlib.Path(__file__).parent
 CACHE = pathlib.Path(os.environ.get("GLINT_ROS2_FLIGHTS", tempfile.gettempdir() + "/glint-flights"))
 # Pose of the left camera in the base: 0.3 m ahead, 0.06 m to the left, 0.5 m up, looking ahead.
@@ -259,6 +262,15 @@ class TestCase(unittest.TestCase):
             self.assertLess(turned, times * degrees)
             all_of[topic] = messages
         return all_of["/odometry"]
+
+    def start_found_camera(self, rig, listener, *arguments, **options):
+        """A camera that begins when it and glint-ros2 have found one another, so that this has all that it sends."""
+        camera = rig.start_camera(*arguments, held=True, **options)
+        count = listener.count["/diagnostics"] + 2  # of another camera, or another glint-ros2, before
+        self.assertTrue(listener.wait(lambda: listener.count["/diagnostics"] >= count and listener.finds_publishers()),
+                        "glint-ros2 does not find the camera")
+        camera.process.send_signal(signal.SIGUSR1)
+        return camera
 
     def settle(self, listener):
         """Until all that was sent has been answered."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """glint-ros2 with nodes of ROS 2 (rclpy): poses beside the truth, what the graph shows, services, features.
 
-GLINT_ROS2_SECONDS (10): how long cameras send.
+GLINT_ROS2_SECONDS: how long cameras send; 4, with GLINT_ROS2_ALL 10.
 """
 import json
 import os
@@ -19,7 +19,7 @@ import harness
 from harness import wait_until
 from listener import TOPICS, nanoseconds
 
-SECONDS = float(os.environ.get("GLINT_ROS2_SECONDS", "10"))
+SECONDS = float(os.environ.get("GLINT_ROS2_SECONDS", "10" if harness.ALL else "4"))
 FEATURES = "stereo: {enabled: true}\ntrack: {enabled: true}\ndetect: {enabled: true}\n"
 TRACKED = 1  # tracks: fields "state"
 # Of the packages of Kilted (share/PACKAGE/msg/NAME.json), and of tf2_msgs.
@@ -43,7 +43,7 @@ class InteropTest(harness.TestCase):
         rig, listener = self.begin("/path", "/map_points", encoding=encoding)
         transforms = rig.start_tf_echo("/tf")
         pairs = int(SECONDS * flights.RATE)
-        camera = rig.start_camera(size, pairs=pairs, **options)
+        camera = self.start_found_camera(rig, listener, size, pairs=pairs, **options)
         self.assertTrue(listener.wait_for("/odometry"), "no pose came")
         self.assertEqual(camera.end(0, SECONDS + 120), 0)
         self.settle(listener)
@@ -90,6 +90,7 @@ class InteropTest(harness.TestCase):
         self.assertGreater(len(off), 0)  # few on a busy machine
         self.assertLess(np.median(off), 0.005)  # metres; the camera moves up to 0.035
 
+    @harness.takes_long
     def test_large(self):
         """1080p. What a busy machine does not manage is counted, and the rest is right."""
         flight = flights.rendered("1920x1080", harness.CACHE, 20)
@@ -107,12 +108,14 @@ class InteropTest(harness.TestCase):
             self.skipTest("GLINT_TEST_DATA has no kitti_06")
         self.fly(flight, None, 1.0, 1.5, encoding="png", rate=10)
 
+    @harness.takes_long
     def test_inertial(self):
         """With an inertial sensor the map is level, and odometry goes on over the turn that makes it so."""
         flight = flights.inertial(harness.CACHE)
         rows = ", ".join(f"{value:.9f}" for value in flight.camera_from_imu.ravel())
         rig, listener = self.begin(more=f"imu: {{topic: /stereo/imu, camera_from_imu: [{rows}]}}\n")
-        camera = rig.start_camera(None, inertial=True, rate=8)  # slower than its stamps: on a busy machine, too
+        # Slower than its stamps: on a busy machine, too.
+        camera = self.start_found_camera(rig, listener, None, inertial=True, rate=8)
         self.assertTrue(listener.wait_for("/odometry"), "no pose came")
         self.assertEqual(camera.end(0, 120), 0)
         self.settle(listener)

@@ -111,6 +111,11 @@ class Listener:
                 pass
         return found
 
+    def finds_publishers(self):
+        """Whether glint-ros2 has a publisher for each of its subscriptions, by its last /diagnostics."""
+        found = [n for key, n in self.figures("input").items() if key.endswith(" publishers") and "incompat" not in key]
+        return bool(found) and min(found) > 0
+
     def level(self, part):
         """0: all well; 1: a warning; 2: an error; 3: not heard of."""
         return self.statuses().get(f"glint: {part}", {"level": 3})["level"]

@@ -11,9 +11,11 @@ import unittest
 import flight as flights
 import harness
 
-SECONDS = float(sys.argv.pop(1)) if len(sys.argv) > 1 else 30
+IS_ASKED = len(sys.argv) > 1
+SECONDS = float(sys.argv.pop(1)) if IS_ASKED else 30
 
 
+@unittest.skipUnless(harness.ALL or IS_ASKED, "GLINT_ROS2_ALL is not set, and this takes long")
 class LongTest(harness.TestCase):
     def test_long(self):
         flight = flights.rendered("752x480", harness.CACHE)
@@ -51,4 +53,4 @@ class LongTest(harness.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """publisher.py FLIGHT... : a stereo camera of ROS 2, by rclpy, in a process of its own.
 
-Sends pairs of a flight (flight.py) with their CameraInfo at a rate, until it has sent all or SIGTERM comes. Writes
+Sends pairs of a flight (flight.py) with their CameraInfo at a rate, until it has sent all or SIGTERM comes. Begins when
+it has found readers, with --held at SIGUSR1: these may find it seconds later, if a packet of theirs is lost. Writes
 "STAMP NUMBER" of each pair to --sent, a line at a time, so that what was sent is known even if it is killed.
 """
 import argparse
@@ -108,7 +109,11 @@ class Inertial:
     def __init__(self, node, flight, namespace="/stereo"):
         self._publisher = node.create_publisher(Imu, f"{namespace}/imu", 200)
         self._readings = list(flight.readings)
-        self.start = node.get_clock().now()
+        self._node = node
+
+    def begin(self):
+        """Now is the flight's time 0."""
+        self.start = self._node.get_clock().now()
 
     def send(self, until):
         """Up to one beyond `until`, a time of the flight."""
@@ -138,6 +143,7 @@ def main():
     parser.add_argument("--compressed", action="store_true", help="rendered pairs as PNG")
     parser.add_argument("--depth", default="", help="16UC1 or 32FC1: rendered depths in place of right images")
     parser.add_argument("--sent", required=True)
+    parser.add_argument("--held", action="store_true", help="until SIGUSR1")
     parser.add_argument("--wait", type=float, default=30, help="seconds for readers, then it sends without")
     options = parser.parse_args()
     if options.inertial:
@@ -147,18 +153,23 @@ def main():
         flight = flights.rendered(options.size, options.folder, options.pairs_rendered)
     else:
         flight = flights.recorded(os.environ.get("GLINT_TEST_DATA"))
-    stop = []
+    stop, released = [], [] if options.held else [1]
+    signal.signal(signal.SIGUSR1, lambda *_: released.append(1))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.append(1))
     rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = rclpy.create_node("camera", namespace="/stereo")
     camera = Camera(node, flight, not options.best_effort, compressed=options.compressed, depth=options.depth)
+    inertial = Inertial(node, flight) if options.inertial else None
     for i in range(len(flight.left)):
         flight.pair(i)  # into the page cache
     end = time.monotonic() + options.wait
     while not camera.has_readers() and time.monotonic() < end and not stop:
         time.sleep(0.02)
-    inertial = Inertial(node, flight) if options.inertial else None
+    while not released and not stop:
+        time.sleep(0.01)
+    if inertial:
+        inertial.begin()
     with open(options.sent, "a", buffering=1) as sent:
         due, i = time.monotonic(), options.first
         while not stop and (not options.pairs or i < options.first + options.pairs):

@@ -92,9 +92,10 @@ class RestartTest(harness.TestCase):
     def test_late(self):
         """Who subscribes late has the path, the map and the fixed transforms at once."""
         rig, listener = self.begin("/path", "/map_points")
-        camera = rig.start_camera(pairs=100)
+        camera = rig.start_camera()
         self.assertTrue(listener.wait_for("/map_points"))
-        self.assertEqual(camera.end(0, 120), 0)
+        self.assertEqual(camera.end(), 0)
+        self.settle(listener)
         listener.subscribe("/path", "late path")
         listener.subscribe("/map_points", "late map")
         listener.subscribe("/path", "volatile path", RELIABLE)
@@ -106,11 +107,12 @@ class RestartTest(harness.TestCase):
         pairs = {(parent, child) for _, parent, child, _ in harness.transforms(transforms.text().splitlines()[0])}
         self.assertIn(("base_link", "left_camera"), pairs)
 
+    @harness.takes_long
     def test_lost(self):
         """A second in which glint-ros2 reads nothing: fragments of best effort are lost, and counted; poses go on."""
         flight = flights.rendered("1920x1080", harness.CACHE, 20)
         rig, listener = self.begin()
-        camera = rig.start_camera("1920x1080", pairs_rendered=20, best_effort=True, pairs=300)
+        camera = self.start_found_camera(rig, listener, "1920x1080", pairs_rendered=20, best_effort=True, pairs=300)
         self.goes_on(listener, 5)
         os.kill(rig.node.pid, signal.SIGSTOP)
         time.sleep(2)
