@@ -122,15 +122,17 @@ absl::Status SqliteReader::CountRange() {
   absl::Status status = rows.Next();
   for (; status.ok(); status = rows.Next()) {
     const int64_t row = rows.Integer(0), time_ns = rows.Integer(2), size = rows.Integer(3);
-    // As in a page of which the first part alone is there.
-    if (last_row_ && row <= *last_row_) return absl::InvalidArgumentError("its rows are not in order");
+    // As in a page of which the first part alone is there. Of one row alone the number may be wrong.
+    if (last_row_ && row <= *last_row_ && !(row_before_ && row > *row_before_)) {
+      return absl::InvalidArgumentError("its rows are not in order");
+    }
     const bool is_good = !rows.IsNull(1) && !rows.IsNull(2) && !rows.IsNull(3) && CheckSize(size);
     bad_rows_ += is_good ? 0 : 1;
     bytes_ += is_good ? kLeastRow + size : 0;
     if (bytes_ > database_->bytes() || bad_rows_ > kMostBadRows) {
       return absl::InvalidArgumentError("its rows are more than the file can have");
     }
-    last_row_ = row;
+    row_before_ = std::exchange(last_row_, row);
     ++range.rows;
     const int topic = is_good ? TopicOf(rows.Integer(1)) : -1;
     if (topic >= 0 && database_->is_cut()) {  // the data of rows before the cut may lie beyond it
@@ -165,7 +167,7 @@ std::optional<int64_t> SqliteReader::FindReadableRow(int64_t from) {
   int64_t damaged = from - 1, step = 1;
   for (; !can_read(damaged + step); step *= 2) {
     damaged += step;
-    if (std::max(step, damaged) > kMostRow) return std::nullopt;
+    if (damaged - from > database_->bytes()) return std::nullopt;  // no more rows than that can be damaged
   }
   int64_t readable = damaged + step;
   std::optional<int64_t> best = found;

@@ -46,7 +46,7 @@ class SqliteReader : public Reader {
   };
   std::vector<Range> ranges_;  // of a table that is damaged; empty: it is whole
   // By CountMessages(): rows that are in order, and what they have.
-  std::optional<int64_t> last_row_;
+  std::optional<int64_t> last_row_, row_before_;
   int64_t bytes_ = 0, bad_rows_ = 0, without_data_ = 0;
 
   std::optional<Rows> rows_;

@@ -257,6 +257,22 @@ TEST(Sqlite, RowsBehindDamageAreRead) {
               ElementsAre(HasSubstr(notes[0]), HasSubstr(notes[1]), HasSubstr(notes[2]), HasSubstr(notes[3])));
 }
 
+// A row whose number is damaged costs itself, and those of its page that are not found for it.
+TEST(Sqlite, ARowOfAWrongNumberIsPassedOver) {
+  const std::string path = ManyMessages(raw::EmptyFolder());
+  const size_t data = BytesOf(path).find("150" + std::string(900, ' '));
+  const size_t number = BytesOf(path).rfind("\x81\x17", data);  // 151
+  ASSERT_LT(data - number, 16u);
+  Overwrite(path, static_cast<int64_t>(number), "\xff");  // 16279
+  const auto bag = Open(path);
+  ASSERT_NE(bag, nullptr);
+  const std::vector<Seen> all = ReadAll(bag.get());
+  EXPECT_GE(all.size(), 296u);
+  EXPECT_LT(all.size(), 300u);
+  EXPECT_EQ(all.back().time_ns, 299);
+  EXPECT_THAT(bag->notes(), Contains(HasSubstr(absl::StrCat(300 - all.size(), " messages are lost"))));
+}
+
 // A page within the table's tree, by which most of its pages are found.
 TEST(Sqlite, WithoutTheTablesRootNothingIsRead) {
   const std::string path = ManyMessages(raw::EmptyFolder());
