@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kName[] = "bag";
-constexpr double kScanSeconds = 3;
+constexpr double kScanSeconds = 2.5;
 constexpr size_t kTopicsSaid = 20;
 
 struct Recording {
