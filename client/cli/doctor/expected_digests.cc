@@ -16,7 +16,7 @@ const std::vector<ExpectedDigest>& ExpectedDigests() {
       {"match", "be3fb315330a78ca06406b6b670224f6"},
       {"stereo", "944ad2af3809e8470220dea634195746"},
       {"track", "2ec406fea8105ccfe513e54c654563e5"},
-      {"localize", "0502e96879f9bc865d49651cb40ea0e1"},
+      {"localize", "23ea92ab38f6d23251f2e6e5aaf8bd86"},
   };
   return digests;
 }
