@@ -41,11 +41,22 @@ class MovingThings {
     double least_share;
   };
 
+  // Points, those that are proven and new ones, and how many of each agree with a pose.
+  struct Shares {
+    int proven = 0, proven_inliers = 0;
+    int fresh = 0, fresh_inliers = 0;
+  };
+  // Whether proven points agree far more seldom than new ones; whether next to none does, where many would.
+  static bool IsOfNewPoints(const Shares& shares);
+  static bool LeavesOutProven(const Shares& shares);
+
   // Judges a pose that was fitted to the correspondences. It is not doubted where few points are proven.
   Verdict Judge(const Frame& frame, Pose* camera_from_world, PoseFit* fit);
   // Whether proven points agree with a pose far more seldom than new ones; after a thing was seen, and until the camera
   // has been located without it, also whether hardly any does.
   bool IsOfNewPoints(const std::vector<uint8_t>& is_proven, const std::vector<uint8_t>& is_inlier) const;
+  // Something seems to move.
+  void Suspect();
   // To be called before each frame, with the seconds since the one before.
   void CountFrame(double seconds);
   // To be called after each frame that was located.

@@ -114,6 +114,10 @@ bool PoseFinder::Find(const FrameContext& context, const PosePrediction& predict
         (best_.fit.inliers > 0 && ProvenInliers(context.map, *matches) < ProvenInliers(context.map, best_)) ||
         ((rung > 0 || things_.is_alert()) && IsOfNewPoints(context, *matches)))
       continue;
+    if ((rung > 0 || things_.is_alert()) && LeavesOutProven(context, *matches)) {
+      things_.Suspect();
+      continue;
+    }
     // A wrong pose has few, and is not where the camera was expected.
     const bool has_many = matches->fit.inliers >= 2 * min_inliers_, is_most = IsShare(kLeastShare, *matches);
     const bool is_near = rung == kWithoutPrediction && context.map.keyframes.size() < kCalibrated;
@@ -218,6 +222,21 @@ void PoseFinder::KeepAgreeing(const FrameContext& context, const Pose& pose, Fra
 bool PoseFinder::IsOfNewPoints(const FrameContext& context, const FrameMatches& matches) {
   FindProven(context, matches);
   return things_.IsOfNewPoints(is_proven_, matches.fit.is_inlier);
+}
+
+bool PoseFinder::LeavesOutProven(const FrameContext& context, const FrameMatches& matches) const {
+  const std::vector<Landmark>& points = context.map.points;
+  const int64_t newest = context.map.keyframes.back().id;
+  MovingThings::Shares shares;
+  const auto count = [&](size_t point, int* proven, int* fresh) {
+    const std::vector<Landmark::KeyframeObservation>& observations = points[point].observations;
+    if (newest - observations.back().keyframe < kFirstQueried) ++(observations.size() > 1 ? *proven : *fresh);
+  };
+  for (size_t q = 0; q < query_.count(); ++q) count(query_.name(q), &shares.proven, &shares.fresh);
+  for (size_t i = 0; i < matches.landmark.size(); ++i) {
+    if (matches.fit.is_inlier[i] != 0) count(matches.landmark[i], &shares.proven_inliers, &shares.fresh_inliers);
+  }
+  return MovingThings::LeavesOutProven(shares);
 }
 
 void PoseFinder::FindProven(const FrameContext& context, const FrameMatches& matches) {

@@ -106,6 +106,9 @@ class PoseFinder {
                       FrameMatches* matches);
   // Whether a pose is that of points which no second keyframe has seen.
   bool IsOfNewPoints(const FrameContext& context, const FrameMatches& matches);
+  // Whether a pose by the last matches near it leaves out the proven points that the last keyframes see, of those that
+  // are in view there.
+  bool LeavesOutProven(const FrameContext& context, const FrameMatches& matches) const;
   // Keeps the matches that agree with a pose, about.
   void KeepAgreeing(const FrameContext& context, const Pose& pose, FrameMatches* matches);
   // Inliers of a pose near the prediction. A thing that moves leaves few keypoints to the world.

@@ -136,6 +136,26 @@ TEST(MovingThings, NothingDecidesWhereThePredictionIsWrong) {
   }
 }
 
+// Of the points in view: the figures are those of a board that cut in ahead, and of right poses after gaps.
+TEST(MovingThings, APoseThatLeavesOutProvenPointsIsAThings) {
+  EXPECT_TRUE(MovingThings::LeavesOutProven({82, 1, 1281, 353}));
+  EXPECT_TRUE(MovingThings::LeavesOutProven({96, 0, 1386, 399}));
+  EXPECT_FALSE(MovingThings::LeavesOutProven({41, 1, 350, 76}));
+  EXPECT_FALSE(MovingThings::LeavesOutProven({39, 2, 319, 63}));
+  EXPECT_FALSE(MovingThings::LeavesOutProven({83, 0, 284, 3}));  // three points are no evidence
+  EXPECT_FALSE(MovingThings::LeavesOutProven({60, 0, 0, 0}));
+}
+
+// Until then no other map is begun, which would be of the thing.
+TEST(MovingThings, ASuspicionIsAnAlert) {
+  MovingThings things;
+  EXPECT_FALSE(things.is_alert());
+  things.Suspect();
+  EXPECT_TRUE(things.is_alert());
+  things.Forget();
+  EXPECT_FALSE(things.is_alert());
+}
+
 TEST(MovingThings, TheAlertEndsWithFramesOrTimeAndTheDoubtWithAPose) {
   const std::vector<uint8_t> all_new(100, 0), inliers(100, 1);
   for (const auto& [seconds, frames] : {std::pair(0.05, 30), {0.5, 6}, {5.0, 1}}) {
