@@ -23,7 +23,7 @@ constexpr int kIterations = 10;
 constexpr double kMinRotation = 1e-6;     // radians: far below a thousandth of a pixel's noise
 constexpr double kMinTranslation = 1e-5;  // metres
 constexpr int kHypotheses = 300, kMostHypotheses = 3000;
-constexpr int kIterationsOfThree = 3;
+constexpr int kIterationsOfHypothesis = 3;
 constexpr int kRoundsOfAgreeing = 4;
 constexpr double kLogOfMissing = -4.6;  // natural logarithm of the chance, 1 %, that no hypothesis is of inliers alone
 constexpr double kLoose = 9;            // for a hypothesis, whose three points have errors, too
@@ -114,30 +114,24 @@ void PoseSolver::RefineAssigned(const StereoCamera& camera, size_t count, Pose* 
   if (both.info() == Eigen::Success) fit->covariance = both.solve(Matrix6::Identity());
 }
 
-void PoseSolver::FitToThree(const StereoCamera& camera, Pose* camera_from_world) {
-  hypothesis_.Assign(three_);
+bool PoseSolver::Descend(const StereoCamera& camera, const ObservationArrays& observations, bool robust,
+                         Pose* camera_from_world) {
   Matrix6 h;
   Vector6 g;
-  for (int i = 0; i < kIterationsOfThree; ++i) {
-    Accumulate(kernels_, hypothesis_, PosedCamera(camera, *camera_from_world), false, &h, &g);
+  for (int i = 0; i < kIterationsOfHypothesis; ++i) {
+    Accumulate(kernels_, observations, PosedCamera(camera, *camera_from_world), robust, &h, &g);
     const Vector6 step = -Eigen::LDLT<Matrix6>(h).solve(g);
-    if (!step.allFinite()) return;
+    if (!step.allFinite()) return false;
     *camera_from_world = Pose{RotationOf(step.head<3>()), step.tail<3>()} * *camera_from_world;
   }
+  return true;
 }
 
 int PoseSolver::FitToAgreeing(const StereoCamera& camera, int agreeing, Pose* camera_from_world) {
-  Matrix6 h;
-  Vector6 g;
   Pose pose = *camera_from_world;
   for (int round = 0; round < kRoundsOfAgreeing; ++round) {
     kernels_.count(observations_, PosedCamera(camera, pose), kLoose, observations_.is_used());
-    for (int i = 0; i < kIterationsOfThree; ++i) {
-      Accumulate(kernels_, observations_, PosedCamera(camera, pose), true, &h, &g);
-      const Vector6 step = -Eigen::LDLT<Matrix6>(h).solve(g);
-      if (!step.allFinite()) return agreeing;
-      pose = Pose{RotationOf(step.head<3>()), step.tail<3>()} * pose;
-    }
+    if (!Descend(camera, observations_, /*robust=*/true, &pose)) break;
     const int count = kernels_.count(observations_, PosedCamera(camera, pose), kLoose, nullptr);
     if (count <= agreeing) break;
     agreeing = count;
@@ -185,7 +179,9 @@ bool PoseSolver::Find(const StereoCamera& camera, const std::vector<Corresponden
               motion.topRightCorner<3, 1>()};
     three_.clear();
     for (const size_t i : drawn) three_.push_back(correspondences[i]);
-    FitToThree(camera, &pose);
+    // Depths are far less certain than directions, so the pixels of the three points decide.
+    hypothesis_.Assign(three_);
+    Descend(camera, hypothesis_, /*robust=*/false, &pose);
     const int agreeing = kernels_.count(observations_, PosedCamera(camera, pose), kLoose, nullptr);
     if (agreeing <= most_of_three) continue;
     most_of_three = agreeing;

@@ -54,8 +54,8 @@ class PoseSolver {
 
  private:
   const ReprojectionKernels kernels_;
-  // Depths are far less certain than directions, so the pixels of the three points decide about a hypothesis.
-  void FitToThree(const StereoCamera& camera, Pose* camera_from_world);
+  // A few steps of Gauss-Newton. False: one was not finite, and the pose is that before it.
+  bool Descend(const StereoCamera& camera, const ObservationArrays& observations, bool robust, Pose* camera_from_world);
   // Fits a hypothesis to the `agreeing` observations that agree with it, again while they become more; returns how
   // many do.
   int FitToAgreeing(const StereoCamera& camera, int agreeing, Pose* camera_from_world);

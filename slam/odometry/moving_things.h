@@ -41,13 +41,12 @@ class MovingThings {
     double least_share;
   };
 
-  // Points, those that are proven and new ones, and how many of each agree with a pose.
+  // Points in view of a pose, those that are proven and new ones, and how many of each agree with it.
   struct Shares {
     int proven = 0, proven_inliers = 0;
     int fresh = 0, fresh_inliers = 0;
   };
-  // Whether proven points agree far more seldom than new ones; whether next to none does, where many would.
-  static bool IsOfNewPoints(const Shares& shares);
+  // Whether next to none of the proven points agrees, where many would if as large a share did as of the new ones.
   static bool LeavesOutProven(const Shares& shares);
 
   // Judges a pose that was fitted to the correspondences. It is not doubted where few points are proven.

@@ -14,7 +14,6 @@
 #include "absl/strings/str_split.h"
 #include "calibration/calibration.h"
 #include "calibration/stereo_rig.h"
-#include "cpu/rectify/remap.h"
 #include "decode/image_file.h"
 #include "features/camera/rectification.h"
 #include "features/status_macros.h"
@@ -69,9 +68,7 @@ absl::StatusOr<std::map<int64_t, std::string>> FilesIn(const std::string& folder
 absl::StatusOr<Image> ReadRectified(const std::string& file, const RemapTable& table) {
   GLINT_ASSIGN_OR_RETURN(const Image raw, decode::ReadImageFile(file));
   if (raw.shape() != table.source) return absl::InvalidArgumentError(absl::StrCat(file, ": is of another size"));
-  Image image(table.shape.width, table.shape.height);
-  cpu::BestRemapRows()(raw, table, 0, image.height(), image.row(0), image.row(1) - image.row(0));
-  return image;
+  return Rectified(raw, table);
 }
 
 }  // namespace

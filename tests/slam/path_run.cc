@@ -49,7 +49,6 @@ ABSL_FLAG(
     "recording's truth, with its readings");
 ABSL_FLAG(std::string, camera, "kitti",
           "kitti, euroc, kaist, kinect or small: size, focal length, centre and baseline");
-ABSL_FLAG(double, max_field, 0, "--lens: RectifyOptions::max_field, degrees; 0: its default");
 ABSL_FLAG(bool, imu, false, "without and with an inertial sensor, side by side");
 ABSL_FLAG(std::vector<std::string>, dark_spans, {}, "--imu: FROM:TO, seconds of the run in which pictures are black");
 ABSL_FLAG(double, noise_inflation, 0, "--imu: ImuModel::noise_inflation, 1..1000; 0: its default");
@@ -186,10 +185,8 @@ absl::StatusOr<StereoCamera> CameraAndLensFromFlags(DriveOptions* options) {
   if (lens.model == CameraModel::kPinhole) return camera;
   if (options->depth.has_value()) return absl::InvalidArgumentError("--camera_model: is not for --depth");
   GLINT_RETURN_IF_ERROR(scene::PutOn(lens, &options->head));
-  RectifyOptions rectify;
-  if (const double field = absl::GetFlag(FLAGS_max_field); field > 0) rectify.max_field = field;
   const RigidTransform right_from_left = {Eigen::Matrix3d::Identity(), {-camera.baseline, 0, 0}};
-  GLINT_ASSIGN_OR_RETURN(const RectifiedPair pair, RectifyPair(lens, lens, right_from_left, rectify));
+  GLINT_ASSIGN_OR_RETURN(const RectifiedPair pair, RectifyPair(lens, lens, right_from_left, {}));
   options->rectify = MakeRemapTable(lens, pair.rectified_from_left, pair.camera);
   camera.focal_length = pair.camera.fx;
   camera.centre_x = pair.camera.cx;
@@ -245,7 +242,7 @@ absl::StatusOr<Tracker> MakeTracker(StereoCamera camera, bool has_depth, const s
 absl::Status WriteOut(const Tracker& tracker) {
   if (const std::string out = absl::GetFlag(FLAGS_out); !out.empty()) {
     std::ofstream file(out);
-    for (const Pose& pose : tracker.record.path) file << KittiLine(pose) << "\n";
+    for (const Pose& pose : tracker.record.path) file << KittiLine(pose);
   }
   const std::string map = absl::GetFlag(FLAGS_save_map);
   return map.empty() ? absl::OkStatus() : tracker.localizer->SaveMap(map);
@@ -273,6 +270,8 @@ absl::Status RunBoth(const StereoCamera& camera, const ImuModel& imu, const Eige
 }
 
 absl::Status RunEuroc(bool* good) {
+  GLINT_ASSIGN_OR_RETURN(const glint::Camera lens, scene::ReadLensFlags({}));
+  if (lens.model != CameraModel::kPinhole) return absl::InvalidArgumentError("--camera_model: is not for --euroc");
   const auto drive = EurocDrive::Open(absl::GetFlag(FLAGS_euroc), absl::GetFlag(FLAGS_images));
   if (!drive.ok()) return drive.status();
   std::optional<RenderedDrive> rendered;

@@ -35,12 +35,6 @@ double ProcessorMs(clockid_t clock) {
              : 0;
 }
 
-Image Rectified(const Image& raw, const RemapTable& table) {
-  Image image(table.shape.width, table.shape.height);
-  cpu::BestRemapRows()(raw, table, 0, image.height(), image.row(0), image.row(1) - image.row(0));
-  return image;
-}
-
 double Percentile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -48,6 +42,12 @@ double Percentile(std::vector<double> values, double share) {
 }
 
 }  // namespace
+
+Image Rectified(const Image& raw, const RemapTable& table) {
+  Image image(table.shape.width, table.shape.height);
+  cpu::BestRemapRows()(raw, table, 0, image.height(), image.row(0), image.row(1) - image.row(0));
+  return image;
+}
 
 StereoCamera CameraOf(const scene::StereoHead& head) {
   StereoCamera camera;

@@ -90,6 +90,9 @@ class RenderedDrive {
   std::vector<scene::ImuRow> imu_;
 };
 
+// `raw` has the shape of the table's source.
+Image Rectified(const Image& raw, const RemapTable& table);
+
 StereoCamera CameraOf(const scene::StereoHead& head);
 // What is known of a sensor before: its pose, noise, ranges and clock.
 ImuModel ImuModelOf(const scene::ImuOptions& options);
