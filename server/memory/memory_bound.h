@@ -136,8 +136,8 @@ inline constexpr int64_t kTrackBytes = 2 * (64 + 3 * 4);
 inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4 + 5 + 3 * 4);
 
 // Bytes of a localization stream per pixel of both images: the images and those of the last keyframe, with rows padded
-// to 64 pixels, and those of another lane that they replace. Features are in the memory of lanes.
-inline constexpr int64_t kLocalizeBytesPerPixel = 8;
+// to 64 pixels, and those of another lane that they replace; two masks. Features are in the memory of lanes.
+inline constexpr int64_t kLocalizeBytesPerPixel = 9;
 
 // Bytes of a localization stream for an inertial sensor, whether it has one or not. Of each of gyroscope and
 // accelerometer: 16384 readings that wait for their turn (40 bytes), 65536 for the last 16384, which are moved now and

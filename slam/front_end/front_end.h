@@ -43,6 +43,9 @@ class FrontEnd {
   // Both images must have one shape. Keypoints lie where masks, if there are any, are not 0.
   virtual absl::Status Find(const PixelPair& pair, StereoFrame* frame) = 0;
 
+  // Find() of the pair that it found last, with other masks: what is learnt from pair to pair is not from this.
+  virtual absl::Status FindAgain(const PixelPair& pair, StereoFrame* frame) { return Find(pair, frame); }
+
   // Keypoints of a single image, whose mask may be empty: none is stereo.
   virtual absl::Status FindOne(const Pixels& image, const ImageView& mask, StereoFrame* frame) = 0;
 

@@ -34,13 +34,16 @@ bool HasMoved(const LocalMap& map, int64_t reference_keyframe, const FrameMatche
 
 }  // namespace
 
+bool KeyframeSelector::IsFew(int inliers, size_t measured) {
+  return inliers < std::clamp(kFewOfMeasured * static_cast<double>(measured), kFewInliers, kManyInliers);
+}
+
 bool KeyframeSelector::IsDue(const LocalMap& map, int64_t reference_keyframe, int64_t next, size_t measured,
                              const FrameMatches& matches, bool is_late) {
   const int inliers = matches.fit.inliers;
   if (first_inliers_ == 0) first_inliers_ = inliers;
   if (inliers < share_ * first_inliers_) return true;
-  const double few = std::clamp(kFewOfMeasured * static_cast<double>(measured), kFewInliers, kManyInliers);
-  const bool is_due = next < kFirstKeyframes || frames_ >= max_gap_ || is_late || inliers < few;
+  const bool is_due = next < kFirstKeyframes || frames_ >= max_gap_ || is_late || IsFew(inliers, measured);
   return is_due && HasMoved(map, reference_keyframe, matches);
 }
 

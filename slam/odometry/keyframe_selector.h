@@ -20,6 +20,8 @@ class KeyframeSelector {
   // `measured`: points that the frame itself measures. `is_late`: as many frames as max_keyframe_gap count as passed.
   bool IsDue(const LocalMap& map, int64_t reference_keyframe, int64_t next, size_t measured,
              const FrameMatches& matches, bool is_late = false);
+  // Whether so few inliers may be too few for the next frame.
+  static bool IsFew(int inliers, size_t measured);
   // Starts over, at a keyframe.
   void Reset() { frames_ = first_inliers_ = 0; }
 

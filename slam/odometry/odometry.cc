@@ -16,6 +16,7 @@ namespace {
 // Seconds that are measured between keyframes: over more, a tilt of the map, which is taken for an acceleration, would
 // count for more than images do.
 constexpr double kLongestLink = 1;
+constexpr int kFewestProven = 10;    // inliers, by which a pose is surely the world's
 constexpr double kMinDisparity = 1;  // pixels: farther points are not put into the map
 
 class StageClock {
@@ -78,6 +79,7 @@ Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, F
       front_end_(front_end),
       rig_uncertainty_(Eigen::Vector3d::Constant(options.refine_rig ? options.rig_prior : 0)),
       pose_finder_(options.min_inliers, options.noise, front_end),
+      moving_region_(camera, options.noise, front_end),
       keyframes_(options.keyframe_share, options.max_keyframe_gap),
       adjustment_(use, options.adjust_delay, threads) {
   if (options.imu.has_value()) inertial_.emplace(*options.imu);
@@ -119,7 +121,13 @@ absl::Status Odometry::Track(const CameraView& view, int64_t time_ns, OdometryRe
 }
 
 absl::Status Odometry::FindKeypoints(const CameraView& view) {
+  std::swap(seen_before_, has_region_ ? seen_ : frame_);
   GLINT_RETURN_IF_ERROR(FindIn(view, camera_, front_end_, &frame_));
+  has_region_ = !moving_region_.empty();
+  if (has_region_) {
+    std::swap(seen_, frame_);
+    GLINT_RETURN_IF_ERROR(moving_region_.FindOutside(view, camera_, &frame_));
+  }
   const auto sees = [this](const StereoFrame& frame) {
     return frame.left.count() >= static_cast<size_t>(2 * options_.min_inliers);
   };
@@ -166,7 +174,7 @@ void Odometry::PassOver(int64_t time_ns, int passed, OdometryResult* result) con
 void Odometry::DescribeFit(OdometryResult* result) const {
   result->matches = static_cast<int>(matches_.correspondences.size());
   result->inliers = matches_.fit.inliers;
-  result->moving = static_cast<int>(matches_.moving.size());
+  result->moving = static_cast<int>(matches_.moving.size()) + (has_region_ ? moving_region_.keypoints() : 0);
   result->is_unclear = matches_.is_unclear;
   if (result->inliers == 0) return;
   result->covariance = UncertaintyAt(camera_from_world_, matches_.uncertainty).Total(RigSigma());
@@ -186,7 +194,7 @@ PosePrediction Odometry::Predict(int64_t time_ns) const {
 }
 
 bool Odometry::FindPose(const PosePrior* prior, PosePrediction prediction, Pose* camera_from_world) {
-  FrameContext context{camera_, map_, reference_keyframe_, frame_, prior};
+  FrameContext context{camera_, map_, reference_keyframe_, frame_, prior, has_region_};
   if (!is_right_alone_) return pose_finder_.Find(context, prediction, camera_from_world, &matches_);
   const Pose right_from_left = RightFromLeft(camera_), left_from_right = right_from_left.Inverse();
   const Eigen::Matrix<double, 6, 6> to_right = AdjointOf(right_from_left), to_left = AdjointOf(left_from_right);
@@ -223,6 +231,7 @@ bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
   const PosePrediction prediction = is_on_imu ? PredictionOf(inertial_->filter()) : Predict(time_ns);
   Pose found = camera_from_world_;
   if (!FindPose(is_on_imu ? &prior : nullptr, prediction, &found) || IsContradicted(matches_.fit)) {
+    moving_region_.Advance();
     if (is_on_imu && inertial_->is_ready()) {
       CoastOnImu(keypoints);
     } else {
@@ -236,10 +245,13 @@ bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
   unmatched_ = 0;
   const TrackingStatus last = status_;
   // Velocity is measured between located frames only.
-  if (last == TrackingStatus::kLost || last == TrackingStatus::kCoasting) {
+  if (last == TrackingStatus::kLost || (last == TrackingStatus::kCoasting && !motion_.is_known())) {
     motion_.Reset();
   } else {
-    motion_.Update(before, camera_from_world_, SecondsBetween(last_time_ns_, time_ns));
+    const bool has_coasted = last == TrackingStatus::kCoasting;
+    motion_.Update(has_coasted ? coasted_.Inverse() * before : before, camera_from_world_,
+                   SecondsBetween(has_coasted ? located_time_ns_ : last_time_ns_, time_ns));
+    has_coasted ? moving_region_.Advance() : WatchMovingRegion(before);
   }
   coasting_ = 0;
   status_ = last == TrackingStatus::kLost ? TrackingStatus::kRelocalized : TrackingStatus::kTracking;
@@ -250,6 +262,15 @@ bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
                           is_late);
 }
 
+void Odometry::WatchMovingRegion(const Pose& before) {
+  const bool is_sure = ProvenInliers(map_, matches_) >= kFewestProven;
+  const bool is_starving = is_sure && KeyframeSelector::IsFew(matches_.fit.inliers, MeasuredPoints());
+  if (!pose_finder_.is_alert() && !is_starving) return moving_region_.Clear();
+  if (!is_sure) return moving_region_.Advance();
+  moving_region_.Observe(camera_, seen_before_, has_region_ ? seen_ : frame_, camera_from_world_ * before.Inverse());
+  if (!moving_region_.empty()) pose_finder_.SuspectMoving();
+}
+
 void Odometry::Coast(int64_t time_ns, int keypoints) {
   const bool is_blind = keypoints < options_.min_inliers;
   if (status_ == TrackingStatus::kLost || is_blind || !motion_.is_known() || coasting_ >= options_.max_coasting) {
@@ -257,8 +278,12 @@ void Odometry::Coast(int64_t time_ns, int keypoints) {
     motion_.Reset();
     return;
   }
-  ++coasting_;
-  camera_from_world_ = Predict(time_ns).camera_from_world;
+  if (coasting_++ == 0) {
+    coasted_ = Pose();
+    located_time_ns_ = last_time_ns_;
+  }
+  const Pose before = std::exchange(camera_from_world_, Predict(time_ns).camera_from_world);
+  coasted_ = camera_from_world_ * before.Inverse() * coasted_;
   status_ = TrackingStatus::kCoasting;
 }
 
@@ -428,6 +453,7 @@ void Odometry::Enter(LocalMap map, int32_t map_id, const PoseAnchor& anchor, con
   coasting_ = 0;
   keyframes_.Reset();
   matches_.Clear();
+  moving_region_.Clear();
 }
 
 void Odometry::Load(LocalMap map, const StereoCamera& camera, const PoseAnchor& anchor, int64_t next_keyframe,

@@ -36,6 +36,7 @@
 #include "slam/odometry/inertial_motion.h"
 #include "slam/odometry/keyframe_selector.h"
 #include "slam/odometry/motion_model.h"
+#include "slam/odometry/moving_region.h"
 #include "slam/odometry/pose_finder.h"
 
 namespace glint::slam {
@@ -221,6 +222,8 @@ class Odometry {
   bool FindPose(const PosePrior* prior, PosePrediction prediction, Pose* camera_from_world);
   // Updates pose, motion and status by the frame. True: it is to be a keyframe.
   bool LocateFrame(int64_t time_ns, int keypoints);
+  // Sees again what moves by itself, by the last two pairs; `before`: the pose of the first of them.
+  void WatchMovingRegion(const Pose& before);
   void Coast(int64_t time_ns, int keypoints);
   // Where the inertial sensor says.
   void CoastOnImu(int keypoints);
@@ -257,6 +260,7 @@ class Odometry {
 
   // The three steps of a frame.
   PoseFinder pose_finder_;
+  MovingRegion moving_region_;
   KeyframeSelector keyframes_;
   AdjustmentScheduler adjustment_;
 
@@ -268,6 +272,8 @@ class Odometry {
   int64_t reference_keyframe_ = -1;  // whose image is the front end's reference frame; -1: none of the map's
   Pose camera_from_world_;
   MotionModel motion_;
+  Pose coasted_;  // by motion_: the camera now from where it was located last, at located_time_ns_
+  int64_t located_time_ns_ = 0;
   int64_t last_time_ns_ = 0;
   bool has_time_ = false;
   std::optional<InertialMotion> inertial_;
@@ -282,6 +288,9 @@ class Odometry {
 
   // The current frame and its 2D-3D correspondences.
   StereoFrame frame_, other_;
+  // Of the last pair and this one, where it is not all in frame_, which lacks a region then.
+  StereoFrame seen_before_, seen_;
+  bool has_region_ = false;
   bool is_right_alone_ = false;
   FrameMatches matches_;
 };

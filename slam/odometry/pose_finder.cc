@@ -42,15 +42,6 @@ bool IsShare(double share, const FrameMatches& matches) {
   return matches.fit.inliers >= share * static_cast<double>(matches.correspondences.size());
 }
 
-// Those that several keyframes have seen.
-int ProvenInliers(const LocalMap& map, const FrameMatches& matches) {
-  int count = 0;
-  for (size_t i = 0; i < matches.landmark.size(); ++i) {
-    count += matches.fit.is_inlier[i] != 0 && map.points[matches.landmark[i]].observations.size() > 1 ? 1 : 0;
-  }
-  return count;
-}
-
 // What is read of a point lies in three places of a map that is larger than a processor's own caches.
 void Prefetch(const Landmark& point) {
   __builtin_prefetch(&point.observations.back());
@@ -62,6 +53,14 @@ PointQuery::Point AppearanceOf(const Landmark& point) {
 }
 
 }  // namespace
+
+int ProvenInliers(const LocalMap& map, const FrameMatches& matches) {
+  int count = 0;
+  for (size_t i = 0; i < matches.landmark.size(); ++i) {
+    count += matches.fit.is_inlier[i] != 0 && map.points[matches.landmark[i]].observations.size() > 1 ? 1 : 0;
+  }
+  return count;
+}
 
 double MeanError(const StereoCamera& camera, const Pose& pose, const FrameMatches& matches) {
   double sum = 0;
@@ -221,7 +220,7 @@ void PoseFinder::KeepAgreeing(const FrameContext& context, const Pose& pose, Fra
 
 bool PoseFinder::IsOfNewPoints(const FrameContext& context, const FrameMatches& matches) {
   FindProven(context, matches);
-  return things_.IsOfNewPoints(is_proven_, matches.fit.is_inlier);
+  return things_.IsOfNewPoints(is_proven_, matches.fit.is_inlier, context.is_masked);
 }
 
 bool PoseFinder::LeavesOutProven(const FrameContext& context, const FrameMatches& matches) const {

@@ -42,6 +42,9 @@ struct FrameMatches {
 // Mean distance of the inliers' projections, pixels of the left image. There must be one.
 double MeanError(const StereoCamera& camera, const Pose& camera_from_world, const FrameMatches& matches);
 
+// Inliers that several keyframes have seen.
+int ProvenInliers(const LocalMap& map, const FrameMatches& matches);
+
 // What a pose is found by; borrowed.
 struct FrameContext {
   const StereoCamera& camera;
@@ -49,6 +52,7 @@ struct FrameContext {
   int64_t reference_keyframe;  // whose image is the front end's reference frame; -1: none of the map's
   const StereoFrame& frame;
   const PosePrior* prior = nullptr;  // what is known of the pose beside the images, or null
+  bool is_masked = false;            // the frame has no keypoints where something moves
 };
 
 // Keeps its memory from frame to frame. Not thread-safe.
@@ -78,6 +82,8 @@ class PoseFinder {
   void CountFrame(double seconds) { things_.CountFrame(seconds); }
   // Whether something that moves by itself was found a short time ago: it may still be in view.
   bool is_alert() const { return things_.is_alert(); }
+  // Something that moves is in view.
+  void SuspectMoving() { things_.Suspect(); }
   // The map is another one, of new points.
   void ForgetMoving() { things_.Forget(); }
   // Whether points of the map, most of those that are matched near it, agree with a pose, which is refined. At least as

@@ -80,15 +80,27 @@ absl::Status StaticRegionWatch::Find(const PixelPair& pair, StereoFrame* frame) 
   if (Pose motion; still >= kFewestStill && FindMotion(*frame, &motion) && FindStatic(*frame, motion)) {
     CountCells(*frame);
   }
+  last_ = *frame;
+  const size_t left_out = LeaveOutStatic(frame);
+  left_out_share_ = count == 0 ? 0 : static_cast<double>(left_out) / static_cast<double>(count);
+  return absl::OkStatus();
+}
+
+absl::Status StaticRegionWatch::FindAgain(const PixelPair& pair, StereoFrame* frame) {
+  GLINT_RETURN_IF_ERROR(front_end_->FindAgain(pair, frame));
+  is_static_.assign(frame->left.count(), 0);
+  LeaveOutStatic(frame);
+  return absl::OkStatus();
+}
+
+size_t StaticRegionWatch::LeaveOutStatic(StereoFrame* frame) {
   size_t left_out = 0;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < is_static_.size(); ++i) {
     if (seen_[CellOf(*frame, i)] >= kSure) is_static_[i] = 1;
     left_out += is_static_[i];
   }
-  left_out_share_ = count == 0 ? 0 : static_cast<double>(left_out) / static_cast<double>(count);
-  last_ = *frame;
   if (left_out > 0) LeaveOut(is_static_, frame);
-  return absl::OkStatus();
+  return left_out;
 }
 
 size_t StaticRegionWatch::CellOf(const StereoFrame& frame, size_t keypoint) const {

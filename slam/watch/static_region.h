@@ -29,6 +29,7 @@ class StaticRegionWatch final : public FrontEnd {
 
   const FeatureKind& kind() const override { return front_end_->kind(); }
   absl::Status Find(const PixelPair& pair, StereoFrame* frame) override;
+  absl::Status FindAgain(const PixelPair& pair, StereoFrame* frame) override;
   absl::Status FindOne(const Pixels& image, const ImageView& mask, StereoFrame* frame) override {
     return front_end_->FindOne(image, mask, frame);
   }
@@ -52,6 +53,8 @@ class StaticRegionWatch final : public FrontEnd {
   // Sets is_static_ of still keypoints that the motion contradicts; false: not enough, or not near.
   bool FindStatic(const StereoFrame& frame, const Pose& motion);
   void CountCells(const StereoFrame& frame);
+  // Leaves out what is_static_, or lies in a cell that is; returns how many these are.
+  size_t LeaveOutStatic(StereoFrame* frame);
 
   const StereoCamera camera_;
   const NoiseModel noise_;

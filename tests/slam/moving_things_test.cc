@@ -166,9 +166,9 @@ TEST(MovingThings, TheAlertEndsWithFramesOrTimeAndTheDoubtWithAPose) {
     int counted = 0;
     for (; seen.things_.is_alert(); ++counted) seen.things_.CountFrame(seconds);
     EXPECT_EQ(counted, frames);
-    EXPECT_TRUE(seen.things_.IsOfNewPoints(all_new, inliers));
+    EXPECT_TRUE(seen.things_.IsOfNewPoints(all_new, inliers, /*is_masked=*/false));
     seen.things_.Located();
-    EXPECT_FALSE(seen.things_.IsOfNewPoints(all_new, inliers));
+    EXPECT_FALSE(seen.things_.IsOfNewPoints(all_new, inliers, /*is_masked=*/false));
   }
 }
 
