@@ -16,6 +16,7 @@
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
 #include "slam/geometry/stereo_camera.h"
+#include "slam/odometry/pose_finder.h"
 
 namespace glint::slam {
 
@@ -38,9 +39,12 @@ class MovingRegion {
   // The keypoints of a view outside the region, which the front end has seen as a whole just now. Masks of the view
   // hold, too.
   absl::Status FindOutside(const CameraView& view, const StereoCamera& camera, StereoFrame* frame);
-  // Sees the region in two pairs that follow each other, all keypoints of both, and how the camera moved between.
+  // Whether that found more of them than `all`, the keypoints of the same view, are.
+  bool IsMore(const StereoFrame& found, const StereoFrame& all) const;
+  // Sees the region in two pairs that follow each other, by all keypoints of both, how the camera moved between, and
+  // what it was located by.
   void Observe(const StereoCamera& camera, const StereoFrame& before, const StereoFrame& now,
-               const Pose& now_from_before);
+               const Pose& now_from_before, const FrameMatches& matches);
   // It goes on as it did, in a pair that does not tell.
   void Advance();
 

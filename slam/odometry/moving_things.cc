@@ -55,11 +55,11 @@ void MovingThings::CountFrame(double seconds) {
 }
 
 bool MovingThings::IsOfNewPoints(const std::vector<uint8_t>& is_proven, const std::vector<uint8_t>& is_inlier,
-                                 bool is_masked) const {
+                                 bool is_known) const {
   const double proven = CountOf(is_proven), proven_inliers = CountOf(is_proven, is_inlier);
   const double fresh = static_cast<double>(is_proven.size()) - proven;
   const double fresh_inliers = CountOf(is_inlier) - proven_inliers;
-  if (is_suspicious_ && !is_masked && proven_inliers < kLeastShare * CountOf(is_inlier)) return true;
+  if (is_suspicious_ && !is_known && proven_inliers < kLeastShare * CountOf(is_inlier)) return true;
   return proven >= kFewest && proven_inliers * fresh < kFarLess * fresh_inliers * proven;
 }
 

@@ -52,9 +52,9 @@ class MovingThings {
   // Judges a pose that was fitted to the correspondences. It is not doubted where few points are proven.
   Verdict Judge(const Frame& frame, Pose* camera_from_world, PoseFit* fit);
   // Whether proven points agree with a pose far more seldom than new ones; after a thing was seen, and until the camera
-  // has been located without it, also whether hardly any does, unless the frame `is_masked` there.
-  bool IsOfNewPoints(const std::vector<uint8_t>& is_proven, const std::vector<uint8_t>& is_inlier,
-                     bool is_masked) const;
+  // has been located without it, also whether hardly any does, unless it is_known where that is, and
+  // the pose was expected.
+  bool IsOfNewPoints(const std::vector<uint8_t>& is_proven, const std::vector<uint8_t>& is_inlier, bool is_known) const;
   // Something seems to move.
   void Suspect();
   // To be called before each frame, with the seconds since the one before.

@@ -127,6 +127,8 @@ absl::Status Odometry::FindKeypoints(const CameraView& view) {
   if (has_region_) {
     std::swap(seen_, frame_);
     GLINT_RETURN_IF_ERROR(moving_region_.FindOutside(view, camera_, &frame_));
+    has_region_ = moving_region_.IsMore(frame_, seen_);
+    if (!has_region_) std::swap(seen_, frame_);
   }
   const auto sees = [this](const StereoFrame& frame) {
     return frame.left.count() >= static_cast<size_t>(2 * options_.min_inliers);
@@ -174,7 +176,7 @@ void Odometry::PassOver(int64_t time_ns, int passed, OdometryResult* result) con
 void Odometry::DescribeFit(OdometryResult* result) const {
   result->matches = static_cast<int>(matches_.correspondences.size());
   result->inliers = matches_.fit.inliers;
-  result->moving = static_cast<int>(matches_.moving.size()) + (has_region_ ? moving_region_.keypoints() : 0);
+  result->moving = std::max(static_cast<int>(matches_.moving.size()), moving_region_.keypoints());
   result->is_unclear = matches_.is_unclear;
   if (result->inliers == 0) return;
   result->covariance = UncertaintyAt(camera_from_world_, matches_.uncertainty).Total(RigSigma());
@@ -194,7 +196,7 @@ PosePrediction Odometry::Predict(int64_t time_ns) const {
 }
 
 bool Odometry::FindPose(const PosePrior* prior, PosePrediction prediction, Pose* camera_from_world) {
-  FrameContext context{camera_, map_, reference_keyframe_, frame_, prior, has_region_};
+  FrameContext context{camera_, map_, reference_keyframe_, frame_, prior, !moving_region_.empty()};
   if (!is_right_alone_) return pose_finder_.Find(context, prediction, camera_from_world, &matches_);
   const Pose right_from_left = RightFromLeft(camera_), left_from_right = right_from_left.Inverse();
   const Eigen::Matrix<double, 6, 6> to_right = AdjointOf(right_from_left), to_left = AdjointOf(left_from_right);
@@ -267,7 +269,8 @@ void Odometry::WatchMovingRegion(const Pose& before) {
   const bool is_starving = is_sure && KeyframeSelector::IsFew(matches_.fit.inliers, MeasuredPoints());
   if (!pose_finder_.is_alert() && !is_starving) return moving_region_.Clear();
   if (!is_sure) return moving_region_.Advance();
-  moving_region_.Observe(camera_, seen_before_, has_region_ ? seen_ : frame_, camera_from_world_ * before.Inverse());
+  moving_region_.Observe(camera_, seen_before_, has_region_ ? seen_ : frame_, camera_from_world_ * before.Inverse(),
+                         matches_);
   if (!moving_region_.empty()) pose_finder_.SuspectMoving();
 }
 

@@ -107,11 +107,11 @@ bool PoseFinder::Find(const FrameContext& context, const PosePrediction& predict
     matches->is_unclear = false;
     if (!search(rung, &pose)) continue;
     const bool is_coarsely_most = IsShare(kLeastShare, *matches);
-    if ((rung > 0 || things_.is_alert()) && IsOfNewPoints(context, *matches)) continue;
+    if ((rung > 0 || things_.is_alert()) && IsOfNewPoints(context, *matches, rung == 0)) continue;
     if (!FindFinely(context, rung == 0 ? &prediction.camera_from_world : nullptr, &pose, matches) ||
         matches->fit.inliers <= best_.fit.inliers ||
         (best_.fit.inliers > 0 && ProvenInliers(context.map, *matches) < ProvenInliers(context.map, best_)) ||
-        ((rung > 0 || things_.is_alert()) && IsOfNewPoints(context, *matches)))
+        ((rung > 0 || things_.is_alert()) && IsOfNewPoints(context, *matches, rung == 0)))
       continue;
     if ((rung > 0 || things_.is_alert()) && LeavesOutProven(context, *matches)) {
       things_.Suspect();
@@ -218,9 +218,9 @@ void PoseFinder::KeepAgreeing(const FrameContext& context, const Pose& pose, Fra
   matches->fit.is_inlier.resize(kept);
 }
 
-bool PoseFinder::IsOfNewPoints(const FrameContext& context, const FrameMatches& matches) {
+bool PoseFinder::IsOfNewPoints(const FrameContext& context, const FrameMatches& matches, bool is_expected) {
   FindProven(context, matches);
-  return things_.IsOfNewPoints(is_proven_, matches.fit.is_inlier, context.is_masked);
+  return things_.IsOfNewPoints(is_proven_, matches.fit.is_inlier, is_expected && context.knows_moving);
 }
 
 bool PoseFinder::LeavesOutProven(const FrameContext& context, const FrameMatches& matches) const {
@@ -250,7 +250,7 @@ bool PoseFinder::Confirm(const FrameContext& context, int min_inliers, Pose* cam
   MatchNear(context, pose, kThirdRadius, /*all=*/true, matches);
   RefineFromAfar(context, kThirdRadius, &pose, matches);
   if (matches->fit.inliers < min_inliers || matches->telling < min_inliers_ || !IsShare(kLeastShare, *matches) ||
-      IsOfNewPoints(context, *matches))
+      IsOfNewPoints(context, *matches, /*is_expected=*/false))
     return false;
   *camera_from_world = pose;
   return true;

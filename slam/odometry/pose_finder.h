@@ -52,7 +52,7 @@ struct FrameContext {
   int64_t reference_keyframe;  // whose image is the front end's reference frame; -1: none of the map's
   const StereoFrame& frame;
   const PosePrior* prior = nullptr;  // what is known of the pose beside the images, or null
-  bool is_masked = false;            // the frame has no keypoints where something moves
+  bool knows_moving = false;         // where something moves in the frame is known
 };
 
 // Keeps its memory from frame to frame. Not thread-safe.
@@ -110,8 +110,9 @@ class PoseFinder {
   // Replaces a pose that is not the camera's, with its matches. `is_fine`: those are of patches.
   void LeaveOutMoving(const FrameContext& context, const Pose& prediction, bool is_fine, Pose* pose,
                       FrameMatches* matches);
-  // Whether a pose is that of points which no second keyframe has seen.
-  bool IsOfNewPoints(const FrameContext& context, const FrameMatches& matches);
+  // Whether a pose is that of points which no second keyframe has seen. `is_expected`: they were looked for near the
+  // prediction.
+  bool IsOfNewPoints(const FrameContext& context, const FrameMatches& matches, bool is_expected);
   // Whether a pose by the last matches near it leaves out the proven points that the last keyframes see, of those that
   // are in view there.
   bool LeavesOutProven(const FrameContext& context, const FrameMatches& matches) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <random>
 #include <vector>
@@ -166,9 +167,9 @@ TEST(MovingThings, TheAlertEndsWithFramesOrTimeAndTheDoubtWithAPose) {
     int counted = 0;
     for (; seen.things_.is_alert(); ++counted) seen.things_.CountFrame(seconds);
     EXPECT_EQ(counted, frames);
-    EXPECT_TRUE(seen.things_.IsOfNewPoints(all_new, inliers, /*is_masked=*/false));
+    EXPECT_TRUE(seen.things_.IsOfNewPoints(all_new, inliers, /*is_known=*/false));
     seen.things_.Located();
-    EXPECT_FALSE(seen.things_.IsOfNewPoints(all_new, inliers, /*is_masked=*/false));
+    EXPECT_FALSE(seen.things_.IsOfNewPoints(all_new, inliers, /*is_known=*/false));
   }
 }
 
@@ -177,15 +178,17 @@ struct Passage {
   double worst = 0;  // metres, of poses that are located
   int warned = 0, located = 0, pairs = 0;
 };
-Passage Pass(double share, double speed, uint32_t seed) {
+constexpr size_t kAllKeypoints = std::numeric_limits<size_t>::max();
+Passage Pass(double share, double speed, uint32_t seed, double points = 700, size_t most = kAllKeypoints) {
   constexpr double kDistance = 8;
   const StereoCamera camera = CameraOfTest();
   const double half = 0.5 * camera.image.width / camera.focal_length * kDistance, out = half * (1.1 + share);
   std::mt19937 random(seed + 50);
   std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<Eigen::Vector3d> board(static_cast<size_t>(700 * share)), at(board.size());
+  std::vector<Eigen::Vector3d> board(static_cast<size_t>(points * share)), at(board.size());
   for (Eigen::Vector3d& p : board) p = {share * half * uniform(random), 2.7 * uniform(random), 0.3 * uniform(random)};
   PointWorld world(camera, 60, seed);
+  world.SetMost(most);
   const auto localizer = *Localizer::Create(camera, {}, &world);
   const Image picture(800, 400);
   Passage passage;
@@ -216,6 +219,18 @@ TEST(MovingThings, ABoardDoesNotCarryACameraAlong) {
         EXPECT_LT(passage.worst, 0.15) << speed << " " << share << " " << seed;
         EXPECT_EQ(passage.located, passage.pairs) << speed << " " << share << " " << seed;
       }
+    }
+  }
+}
+
+// It holds nearly all that a picture can have, and drives ahead from the middle of the drive on.
+TEST(MovingThings, ABoardFullOfCornersLeavesTheCameraItsWorld) {
+  for (const double share : {0.4, 0.6}) {
+    for (uint32_t seed = 1; seed <= 3; ++seed) {
+      const Passage passage = Pass(share, 0.8, seed, /*points=*/2000, /*most=*/300);
+      EXPECT_LT(passage.worst, 0.15) << share << " " << seed;
+      EXPECT_EQ(passage.located, passage.pairs) << share << " " << seed;
+      EXPECT_GT(passage.warned, 20) << share << " " << seed;
     }
   }
 }

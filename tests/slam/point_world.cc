@@ -61,7 +61,31 @@ void PointWorld::MakeAlike(size_t first, size_t second) {
               descriptors_.begin() + static_cast<ptrdiff_t>(second * kBytes));
 }
 
-void PointWorld::See(const Pose& camera_from_world, bool closed, StereoFrame* frame) {
+std::vector<size_t> PointWorld::Chosen(const Pose& camera_from_world, const ImageView& mask) {
+  std::vector<size_t> chosen;
+  const Eigen::AlignedBox2d thing = ThingFrom(camera_from_world);
+  for (size_t i = 0; i < points_.size(); ++i) {
+    const Eigen::Vector3d p = camera_from_world * points_[i];
+    if (p.z() < 1 || p.z() > farthest_) continue;
+    const Eigen::Vector2d at = Project(camera_, p).left;
+    if (at.x() < 20 || at.y() < 20 || at.x() > camera_.image.width - 20 || at.y() > camera_.image.height - 20 ||
+        (i < points_.size() - of_thing_ && thing.contains(at)) ||
+        (!mask.empty() && mask.row(static_cast<int>(at.y()))[static_cast<int>(at.x())] == 0)) {
+      continue;
+    }
+    chosen.push_back(i);
+  }
+  if (chosen.size() <= most_) return chosen;
+  // The first bytes of a descriptor are as good as any strength.
+  const auto strength = [this](size_t i) { return 256 * descriptors_[i * kBytes] + descriptors_[i * kBytes + 1]; };
+  std::sort(chosen.begin(), chosen.end(),
+            [&](size_t a, size_t b) { return std::pair(strength(a), a) < std::pair(strength(b), b); });
+  chosen.resize(most_);
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+void PointWorld::See(const Pose& camera_from_world, bool closed, const ImageView& mask, StereoFrame* frame) {
   *frame = {};
   frame->levels = 1;
   frame->scale[0] = 1;
@@ -70,15 +94,9 @@ void PointWorld::See(const Pose& camera_from_world, bool closed, StereoFrame* fr
   now_.by_keypoint.clear();
   Features& f = frame->left;
   f.descriptor_bytes = static_cast<int>(kBytes);
-  const Eigen::AlignedBox2d thing = ThingFrom(camera_from_world);
-  for (size_t i = 0; i < points_.size() && !closed; ++i) {
-    const Eigen::Vector3d p = camera_from_world * points_[i];
-    if (p.z() < 1 || p.z() > farthest_) continue;
-    const StereoPixel pixel = Project(camera_, p);
-    if (pixel.left.x() < 20 || pixel.left.y() < 20 || pixel.left.x() > camera_.image.width - 20 ||
-        pixel.left.y() > camera_.image.height - 20 || (i < points_.size() - of_thing_ && thing.contains(pixel.left))) {
-      continue;
-    }
+  if (closed) return;
+  for (const size_t i : Chosen(camera_from_world, mask)) {
+    const StereoPixel pixel = Project(camera_, camera_from_world * points_[i]);
     now_.is_there[i] = 1;
     now_.at[i] = pixel.left;
     // Corners are whole pixels.
@@ -102,14 +120,14 @@ void PointWorld::See(const Pose& camera_from_world, bool closed, StereoFrame* fr
   }
 }
 
-absl::Status PointWorld::Find(const PixelPair&, StereoFrame* frame) {
-  See(world_from_camera_.Inverse(), closed_ || left_closed_, frame);
+absl::Status PointWorld::Find(const PixelPair& pair, StereoFrame* frame) {
+  See(world_from_camera_.Inverse(), closed_ || left_closed_, pair.left_mask.view, frame);
   return absl::OkStatus();
 }
 
-absl::Status PointWorld::FindOne(const Pixels&, const ImageView&, StereoFrame* frame) {
+absl::Status PointWorld::FindOne(const Pixels&, const ImageView& mask, StereoFrame* frame) {
   const Pose left_from_world = world_from_camera_.Inverse();
-  See(left_closed_ ? RightFromLeft(camera_) * left_from_world : left_from_world, closed_, frame);
+  See(left_closed_ ? RightFromLeft(camera_) * left_from_world : left_from_world, closed_, mask, frame);
   ClearStereo(frame);
   return absl::OkStatus();
 }

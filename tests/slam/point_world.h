@@ -6,6 +6,7 @@
 #include <Eigen/Geometry>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <random>
 #include <utility>
@@ -37,6 +38,8 @@ class PointWorld : public FrontEnd {
   // Where the points of a thing that moves are now, in world coordinates; as many at each call. It hides all that is in
   // the rectangle of the picture around it.
   void PutThing(const std::vector<Eigen::Vector3d>& points);
+  // A picture has at most so many keypoints, the strongest. Masks are looked at before.
+  void SetMost(size_t keypoints) { most_ = keypoints; }
   void SeeUpTo(double metres) { farthest_ = metres; }
   void SetNoise(double pixels) { noise_ = pixels; }
   // Each descriptor is that of `points` points, near each other or not.
@@ -61,7 +64,9 @@ class PointWorld : public FrontEnd {
     std::multimap<std::pair<float, float>, size_t> by_keypoint;  // as reported
   };
   void MakeDescriptors();  // of points that have none
-  void See(const Pose& camera_from_world, bool closed, StereoFrame* frame);
+  void See(const Pose& camera_from_world, bool closed, const ImageView& mask, StereoFrame* frame);
+  // The points that make keypoints, in their order.
+  std::vector<size_t> Chosen(const Pose& camera_from_world, const ImageView& mask);
   // The rectangle of the picture that the thing hides.
   Eigen::AlignedBox2d ThingFrom(const Pose& camera_from_world) const;
   double Noise() { return noise_ * normal_(random_); }
@@ -75,6 +80,7 @@ class PointWorld : public FrontEnd {
   std::vector<uint8_t> descriptors_;
   Pose world_from_camera_;
   bool closed_ = false, left_closed_ = false;
+  size_t most_ = std::numeric_limits<size_t>::max();
   double farthest_ = 60;  // metres
   double noise_ = 0.2;
   int flips_ = 0;
