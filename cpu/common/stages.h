@@ -189,6 +189,13 @@ struct PatternTable {
   alignas(64) float x[2][kRbriefBits];
   alignas(64) float y[2][kRbriefBits];
   int reach = 0;  // greatest distance of a rotated point in x or y, rounded; at most 46
+
+  // With a reach of at most kMaxTableReach: the rows of a patch are in tables of 128 bytes, three in each. Which table
+  // row v is in, and where in it the row's middle is, at v & 63.
+  static constexpr int kTableRow = 42;
+  static constexpr int kMaxTableReach = (kTableRow - 1) / 2;
+  alignas(64) uint8_t table_of_row[64] = {};
+  alignas(64) uint8_t place_of_row[64] = {};
 };
 PatternTable MakePatternTable(const RbriefPattern& pattern);
 
@@ -270,7 +277,7 @@ struct Stages {
   void (*blur)(const BlurJob& job, float* scratch);
 
   // One descriptor, kRbriefBytes, around the pixel `centre` of an image whose pixels within the pattern's reach are
-  // all there, and 3 readable bytes after each.
+  // all there.
   void (*describe)(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stride, float angle,
                    uint8_t* descriptor);
 };

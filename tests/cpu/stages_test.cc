@@ -264,7 +264,7 @@ TEST(BlurRunsTest, CoverWhatIsReadOnceAndLittleMore) {
 
 TEST_P(StagesTest, Describe) {
   Random random(8);
-  for (const int patch_size : {2, 31, 63}) {
+  for (const int patch_size : {2, 3, 8, 21, 28, 29, 30, 31, 32, 33, 63}) {
     const RbriefPattern pattern = MakeRbriefPattern(patch_size);
     const cpu::PatternTable table = cpu::MakePatternTable(pattern);
     EXPECT_LE(table.reach, RbriefReach(patch_size));
