@@ -61,7 +61,6 @@ CpuStages::CpuStages(const ImageView& image, int fast_threshold)
   resize_scratch_.Grow(cpu::ResizeScratchElements(next.width));
   resized_.Grow(static_cast<size_t>(PaddedStride(next.width)) * static_cast<size_t>(next.height));
 
-  blur_scratch_.Grow(cpu::kBlurScratchFloats);
   blurred_.Grow(static_cast<size_t>(PaddedStride(shape.width)) * static_cast<size_t>(shape.height));
 
   FindCorners();
@@ -86,7 +85,7 @@ void CpuStages::RunBlur() {
     for (int x = 0; x < image_.width; x += cpu::kBlurBlock) {
       const cpu::BlurJob job = {
           image_, x, y, std::min(y + cpu::kBlurRows, image_.height), blurred_.data(), PaddedStride(image_.width)};
-      stages_.blur(job, blur_scratch_.data());
+      stages_.blur(job);
     }
   }
 }

@@ -52,7 +52,6 @@ class CpuStages {
   cpu::Buffer<int16_t> resize_scratch_;
   cpu::Buffer<uint8_t> resized_;
 
-  cpu::Buffer<float> blur_scratch_;
   cpu::Buffer<uint8_t> blurred_;
 
   std::vector<uint32_t> inner_;  // the corners that descriptors fit around

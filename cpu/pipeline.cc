@@ -39,7 +39,6 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
       worker.blur_runs.Prepare(image.width);
       worker.blurred.Grow(static_cast<size_t>(std::min(blurred_rows, image.height) * BlurredPitch(image.width)));
     }
-    if (options.descriptor == Descriptor::kRbrief && !quadtree) worker.blur.Grow(kBlurScratchFloats);
     if (options.descriptor == Descriptor::kRbrief && quadtree) worker.fixed_blur.Grow(kFixedBlurScratchElements);
     if (quadtree) worker.quadtree.Prepare(levels.largest_room(), options.max_features);
     worker.pyramid_ns = 0;

@@ -41,7 +41,7 @@ void Pipeline::Impl::BlurBand(const Level& level, size_t begin, size_t end, int 
                               if (quadtree) {
                                 quadtree_stages.blur(job, worker->fixed_blur.data());
                               } else {
-                                stages.blur(job, worker->blur.data());
+                                stages.blur(job);
                               }
                             });
 }

@@ -48,7 +48,6 @@ struct Worker {
   float max_response = 0;  // of the responses this thread has seen
   Buffer<int16_t> resize;
   BlurRuns blur_runs;
-  Buffer<float> blur;
   Buffer<int16_t> fixed_blur;
   Buffer<uint8_t> blurred;  // a ring of Impl::blurred_rows: row y of a level is row y % blurred_rows
   QuadtreeSelection quadtree;

@@ -38,8 +38,8 @@ struct CellFastJob {
   const uint8_t* not_last;   // of each column: 0 in the last column of a cell, 255 elsewhere; likewise
 };
 
-// The row pass's results of a run.
-inline constexpr size_t kFixedBlurScratchElements = kBlurScratchRows * kBlurBlock;
+// The row pass's results of a run, and of 6 more rows.
+inline constexpr size_t kFixedBlurScratchElements = (kBlurRows + 6) * kBlurBlock;
 
 struct QuadtreeStages {
   // As Stages::resize, with INTER_LINEAR.

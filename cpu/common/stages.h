@@ -176,11 +176,8 @@ struct BlurJob {
   uint8_t* out;  // the whole level's; its rows have room for whole blocks
   ptrdiff_t out_stride;
 };
-// For each row of a run and the 6 around it, the block's pixels and its neighbours' as floats, and the row pass's
-// results.
-inline constexpr int kBlurLine = 32;
-inline constexpr size_t kBlurScratchRows = kBlurRows + 6;
-inline constexpr size_t kBlurScratchFloats = kBlurScratchRows * (kBlurLine + kBlurBlock);
+// Pixels of a row that are read for a block, from the third before it on.
+inline constexpr int kBlurPixels = kBlurBlock + 8;
 
 // ---- descriptors
 
@@ -273,8 +270,8 @@ struct Stages {
   void (*centroid)(const ImageView& image, const CentroidTable& table, const uint32_t* where, size_t count,
                    float* angle);
 
-  // Gaussian 7x7, sigma 2. `scratch`: kBlurScratchFloats, 64-byte aligned.
-  void (*blur)(const BlurJob& job, float* scratch);
+  // Gaussian 7x7, sigma 2.
+  void (*blur)(const BlurJob& job);
 
   // One descriptor, kRbriefBytes, around the pixel `centre` of an image whose pixels within the pattern's reach are
   // all there.

@@ -1,9 +1,7 @@
 // Gaussian 7x7, sigma 2, in floats as cv::ORB's blur (GaussianRow, GaussianColumn), where descriptors will look.
 //
-// A run is one block wide and up to kBlurRows high. Three loops over its rows, pixels to floats, row pass, column pass,
-// leave their results in the first-level cache, far enough ahead of their readers: a vector that spans two just-written
-// ones would have to wait for both stores. Their numbers of turns depend on nothing but the rows, so that branches are
-// foreseen. Each result depends on its pixel alone: which others are computed does not change it.
+// A run is one block wide and up to kBlurRows high. Down each of its columns of vectors, the row pass's results for
+// seven rows are in registers. Each result depends on its pixel alone: which others are computed does not change it.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/describe/blur.cc"
 #include "cpu/common/targets.h"
@@ -11,7 +9,7 @@
 // After foreach_target.
 #include "cpu/common/simd-inl.h"
 #include "cpu/common/stages.h"
-#include "cpu/describe/blur_runs.h"
+#include "cpu/describe/patch_copy.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,29 +20,6 @@ using DF8 = hn::Rebind<uint8_t, DF>;  // as many bytes as a vector has floats
 constexpr int kFloats = static_cast<int>(HWY_LANES(float));
 static_assert(kBlurBlock % kFloats == 0, "blocks are whole vectors");
 
-// Pixels of a row that are read: those in use, in whole vectors.
-constexpr int kPixels = (kBlurBlock + 2 * kGaussianRadius + kFloats - 1) / kFloats * kFloats;
-static_assert(kPixels <= kBlurLine, "a row's room");
-// With two vectors in a block, each has its neighbourhood in a cache line of its own, so that no load spans two lines.
-constexpr bool kSplit = kBlurBlock == 2 * kFloats;
-constexpr int LineOf(int i) { return kSplit ? 2 * i : i; }
-
-// line[LineOf(i) + k] = pixel x + i + k - 3, for each vector i of the block and its neighbourhood.
-HWY_INLINE void LoadPixels(const uint8_t* HWY_RESTRICT from, float* HWY_RESTRICT line) {
-  const auto pixels = [&](int i)
-                          HWY_ATTR { return hn::ConvertTo(DF(), hn::PromoteTo(D32(), hn::LoadU(DF8(), from + i))); };
-#pragma GCC unroll 6
-  for (int i = 0; i < kPixels; i += kFloats) {
-    const VF v = pixels(i);
-    if (!kSplit) {
-      hn::Store(v, DF(), line + i);
-      continue;
-    }
-    if (i < kBlurBlock) hn::Store(v, DF(), line + LineOf(i));
-    if (i >= kFloats) hn::Store(v, DF(), line + LineOf(i - kFloats) + kFloats);
-  }
-}
-
 struct Weights {
   VF of[4];
 
@@ -53,54 +28,67 @@ struct Weights {
   }
 };
 
-HWY_INLINE void BlurRow(const Weights& weights, const float* HWY_RESTRICT line, float* HWY_RESTRICT out) {
+// Row pass of the pixels from + 3 ..; reads the 8 after a vector of bytes.
+HWY_INLINE VF BlurRow(const Weights& weights, const uint8_t* HWY_RESTRICT from) {
   const DF d;
+  const auto pixels = [&](int i)
+                          HWY_ATTR { return hn::ConvertTo(d, hn::PromoteTo(D32(), hn::LoadU(DF8(), from + i))); };
+  // Lanes are shifted in blocks of four: two vectors, four pixels apart, hold what lies between.
+  const VF at0 = pixels(0);
+  const VF at4 = pixels(4);
+  const VF at8 = pixels(8);
   const VF* w = weights.of;
-#pragma GCC unroll 4
-  for (int i = 0; i < kBlurBlock; i += kFloats) {
-    const float* p = line + LineOf(i);
-    VF sum = hn::Mul(w[0], hn::Load(d, p));
-    sum = FusedMulAdd(w[1], hn::LoadU(d, p + 1), sum);
-    sum = FusedMulAdd(w[2], hn::LoadU(d, p + 2), sum);
-    sum = FusedMulAdd(w[3], hn::LoadU(d, p + 3), sum);
-    sum = FusedMulAdd(w[2], hn::LoadU(d, p + 4), sum);
-    sum = FusedMulAdd(w[1], hn::LoadU(d, p + 5), sum);
-    sum = FusedMulAdd(w[0], hn::LoadU(d, p + 6), sum);
-    hn::Store(sum, d, out + i);
-  }
+  VF sum = hn::Mul(w[0], at0);
+  sum = FusedMulAdd(w[1], hn::CombineShiftRightLanes<1>(d, at4, at0), sum);
+  sum = FusedMulAdd(w[2], hn::CombineShiftRightLanes<2>(d, at4, at0), sum);
+  sum = FusedMulAdd(w[3], hn::CombineShiftRightLanes<3>(d, at4, at0), sum);
+  sum = FusedMulAdd(w[2], at4, sum);
+  sum = FusedMulAdd(w[1], hn::CombineShiftRightLanes<1>(d, at8, at4), sum);
+  return FusedMulAdd(w[0], hn::CombineShiftRightLanes<2>(d, at8, at4), sum);
 }
 
-// rows: the results of BlurRow for y - 3 .. y + 3, one after another.
-HWY_INLINE void BlurColumn(const Weights& weights, const float* HWY_RESTRICT rows, uint8_t* HWY_RESTRICT out) {
-  const DF d;
+// `rows` rows of a vector of pixels. from: the third pixel before them, three rows above.
+HWY_INLINE void BlurVectors(const uint8_t* HWY_RESTRICT from, ptrdiff_t stride, int rows, uint8_t* HWY_RESTRICT out,
+                            ptrdiff_t out_stride) {
   const DF8 d8;
   const hn::RebindToUnsigned<D32> du;
   const auto low_byte = hn::Set(D32(), 0xff);
+  const Weights weights;
   const VF* w = weights.of;
-#pragma GCC unroll 4
-  for (int i = 0; i < kBlurBlock; i += kFloats) {
-    const auto row = [&](int k) HWY_ATTR { return hn::Load(d, rows + (3 + k) * kBlurBlock + i); };
-    VF sum = hn::Mul(w[3], row(0));
-    sum = FusedMulAdd(w[2], hn::Add(row(1), row(-1)), sum);
-    sum = FusedMulAdd(w[1], hn::Add(row(2), row(-2)), sum);
-    sum = FusedMulAdd(w[0], hn::Add(row(3), row(-3)), sum);
+  VF r[7];
+#pragma GCC unroll 6
+  for (int i = 0; i < 6; ++i, from += stride) r[i] = BlurRow(weights, from);
+  for (; rows > 0; --rows, from += stride, out += out_stride) {
+    r[6] = BlurRow(weights, from);
+    VF sum = hn::Mul(w[3], r[3]);
+    sum = FusedMulAdd(w[2], hn::Add(r[4], r[2]), sum);
+    sum = FusedMulAdd(w[1], hn::Add(r[5], r[1]), sum);
+    sum = FusedMulAdd(w[0], hn::Add(r[6], r[0]), sum);
     const auto rounded = hn::BitCast(du, hn::And(RoundedPlusMagicBits(sum), low_byte));  // 0..255: weights add up to 1
-    hn::StoreU(hn::U8FromU32(rounded), d8, out + i);
+    hn::StoreU(hn::U8FromU32(rounded), d8, out);
+#pragma GCC unroll 6
+    for (int i = 0; i < 6; ++i) r[i] = r[i + 1];
   }
 }
 
-void Blur(const BlurJob& job, float* scratch) {
-  const Weights weights;
-  const int count = job.y1 - job.y0 + 2 * kGaussianRadius;
-  float* const lines = scratch;
-  float* const rows = scratch + kBlurScratchRows * kBlurLine;
-  for (int i = 0; i < count; ++i) {
-    uint8_t buffer[kPixels];
-    LoadPixels(BlurredPixels(job.image, job.x, job.y0 - kGaussianRadius + i, kPixels, buffer), lines + i * kBlurLine);
+void Blur(const BlurJob& job) {
+  const int count = job.y1 - job.y0;
+  const int first = job.x - kGaussianRadius;
+  const bool inside = first >= 0 && first + kBlurPixels <= job.image.width && job.y0 >= kGaussianRadius &&
+                      job.y1 + kGaussianRadius <= job.image.height;
+  uint8_t copy[(kBlurRows + 2 * kGaussianRadius) * kBlurPixels];
+  const uint8_t* pixels = copy;
+  ptrdiff_t stride = kBlurPixels;
+  if (HWY_LIKELY(inside)) {
+    pixels = job.image.row(job.y0 - kGaussianRadius) + first;
+    stride = job.image.stride;
+  } else {
+    CopyPatch(job.image, first, job.y0 - kGaussianRadius, kBlurPixels, count + 2 * kGaussianRadius, copy, stride);
   }
-  for (int i = 0; i < count; ++i) BlurRow(weights, lines + i * kBlurLine, rows + i * kBlurBlock);
   uint8_t* out = job.out + job.y0 * job.out_stride + job.x;
-  for (int i = 0; i < job.y1 - job.y0; ++i, out += job.out_stride) BlurColumn(weights, rows + i * kBlurBlock, out);
+  for (int i = 0; i < kBlurBlock; i += kFloats) {
+    BlurVectors(pixels + i, stride, count, out + i, job.out_stride);
+  }
 }
 
 void AddBlur(Stages* stages) { stages->blur = &Blur; }

@@ -194,8 +194,6 @@ TEST_P(StagesTest, BlurWhereNeeded) {
   Random random(7);
   cpu::BlurRuns runs;
   runs.Prepare(1100);
-  cpu::Buffer<float> scratch;
-  scratch.Grow(cpu::kBlurScratchFloats);
   for (const Shape shape : {Shape{128, 30}, Shape{511, 40}, Shape{530, 9}, Shape{150, 200}, Shape{1100, 60}}) {
     const Image image = testing::RandomImage(&random, shape);
     const StridedImage exact(image, shape.width, 1);
@@ -208,7 +206,7 @@ TEST_P(StagesTest, BlurWhereNeeded) {
     for (int y0 = 0; y0 < shape.height; y0 += cpu::kBlurRows) {
       const int y1 = std::min(y0 + cpu::kBlurRows, shape.height);
       runs.ForEach(points.data(), points.size(), shape, reach, y0, y1, [&](int x, int begin, int end) {
-        stages_.blur({exact, x, begin, end, out.memory.data(), out.view.stride}, scratch.data());
+        stages_.blur({exact, x, begin, end, out.memory.data(), out.view.stride});
       });
     }
     for (const uint32_t p : points) {
