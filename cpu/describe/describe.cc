@@ -87,24 +87,35 @@ HWY_INLINE V8 LowBytes(const VF v[4]) {
   return hn::BitCast(d8, hn::OddEven(hn::BitCast(d16, hn::ShiftLeft<16>(bytes(2))), hn::BitCast(d16, bytes(0))));
 }
 
-// The patch is read into tables of two registers, three rows in each.
+// Where byte 16 * k + i of four vectors is.
+struct LowBytesOrder {
+  alignas(64) uint8_t of[64] = {};
+
+  constexpr LowBytesOrder() {
+    for (size_t i = 0; i < 64; ++i) of[i] = static_cast<uint8_t>(i % 16 * 4 + i / 16);
+  }
+};
+
+// The patch is read into tables of two registers. Each has three rows, kTableRow bytes apart: the second begins in one
+// register and ends in the other.
 void DescribeByTables(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stride, float angle,
                       uint8_t* descriptor) {
   constexpr int kRow = PatternTable::kTableRow;
-  constexpr size_t kGroups = 2 * kRbriefBits / 64;  // of points: of the first ones of all pairs, then the second
+  constexpr size_t kGroups = kRbriefBits / 64;  // of pairs; of points: of the first ones of all pairs, then the second
   const PatternRotation rotation(angle);
   const __m512i table_of_row = _mm512_load_si512(pattern.table_of_row);
   const __m512i place_of_row = _mm512_load_si512(pattern.place_of_row);
-  __m512i table_of[kGroups];
-  __m512i pixels[kGroups];  // and, before they are read, their places
+  __m512i table_of[2 * kGroups];
+  __m512i pixels[2 * kGroups];  // and, before they are read, their places
 #pragma GCC unroll 8
-  for (size_t g = 0; g < kGroups; ++g) {
+  for (size_t g = 0; g < 2 * kGroups; ++g) {
     VF u[4];
     VF v[4];
 #pragma GCC unroll 4
     for (size_t i = 0; i < 4; ++i) {
-      const float* x = pattern.x[0] + 64 * g + HWY_LANES(float) * i;
-      const float* y = pattern.y[0] + 64 * g + HWY_LANES(float) * i;
+      const size_t first = g % kGroups * 64 + i * HWY_LANES(float);
+      const float* x = pattern.x[g / kGroups] + first;
+      const float* y = pattern.y[g / kGroups] + first;
       u[i] = rotation.X(x, y);
       v[i] = rotation.Y(x, y);
     }
@@ -122,19 +133,17 @@ void DescribeByTables(const PatternTable& pattern, const uint8_t* centre, ptrdif
                                                 in_row << (2 * kRow - 64), row(2) - (2 * kRow - 64));
     const __m512i table = _mm512_set1_epi8(static_cast<char>(t));
 #pragma GCC unroll 8
-    for (size_t g = 0; g < kGroups; ++g) {
+    for (size_t g = 0; g < 2 * kGroups; ++g) {
       const __mmask64 here = _mm512_cmpeq_epi8_mask(table_of[g], table);
       pixels[g] = _mm512_mask2_permutex2var_epi8(low, pixels[g], here, high);
     }
   }
-  // From the order of LowBytes.
-  alignas(64) uint8_t order[64];
-  for (size_t i = 0; i < 64; ++i) order[i] = static_cast<uint8_t>(i % 16 * 4 + i / 16);
-  const __m512i in_order = _mm512_load_si512(order);
+  static constexpr LowBytesOrder kOrder;
+  const __m512i order = _mm512_load_si512(kOrder.of);
 #pragma GCC unroll 4
-  for (size_t g = 0; g < kGroups / 2; ++g) {
-    const __mmask64 bits = _mm512_cmplt_epu8_mask(_mm512_permutexvar_epi8(in_order, pixels[g]),
-                                                  _mm512_permutexvar_epi8(in_order, pixels[g + kGroups / 2]));
+  for (size_t g = 0; g < kGroups; ++g) {
+    const __mmask64 bits = _mm512_cmplt_epu8_mask(_mm512_permutexvar_epi8(order, pixels[g]),
+                                                  _mm512_permutexvar_epi8(order, pixels[g + kGroups]));
     std::memcpy(descriptor + 8 * g, &bits, sizeof(bits));
   }
 }

@@ -1,5 +1,5 @@
-// Copies a window that crosses the image's border, with reflections outside: for the few points near the border, so
-// that all other code reads a point's neighbourhood without checks.
+// Copies a window that crosses the image's border, with reflections outside: for the few points and runs near the
+// border, so that all other code reads their neighbourhood without checks.
 #ifndef GLINT_CPU_DESCRIBE_PATCH_COPY_H_
 #define GLINT_CPU_DESCRIBE_PATCH_COPY_H_
 
