@@ -11,6 +11,7 @@ namespace {
 constexpr int kRungs = 6, kWithoutPrediction = 2;  // of the ladder; the first of those that need no prediction
 constexpr float kFirstRadius = 15;                 // pixels of the level, around the prediction
 constexpr float kMaxRadiusFactor = 3;              // times kFirstRadius: after a gap
+constexpr double kMaxForeseen = 1.5;               // steps ahead: what is expected farther may be anything
 constexpr float kWideRadius = 45;                  // before the prediction, or the last pose, is given up
 constexpr float kWidestRadius = 180;
 constexpr int64_t kFirstQueried = 2;  // keyframes: points that none of these sees are not matched at first
@@ -40,6 +41,11 @@ constexpr size_t kCalibrated = 6;
 
 bool IsShare(double share, const FrameMatches& matches) {
   return matches.fit.inliers >= share * static_cast<double>(matches.correspondences.size());
+}
+
+// Of the search radius.
+float FactorOf(const PosePrediction& prediction) {
+  return static_cast<float>(std::clamp(prediction.uncertainty, 1.0, static_cast<double>(kMaxRadiusFactor)));
 }
 
 // What is read of a point lies in three places of a map that is larger than a processor's own caches.
@@ -80,8 +86,7 @@ bool PoseFinder::Find(const FrameContext& context, const PosePrediction& predict
   if (bytes != static_cast<size_t>(context.frame.left.descriptor_bytes)) return false;
   const Pose last = *camera_from_world;
   const auto near_prediction = [&](Pose* pose) {
-    const double factor = std::clamp(prediction.uncertainty, 1.0, static_cast<double>(kMaxRadiusFactor));
-    MatchNear(context, *pose, kFirstRadius * static_cast<float>(factor), /*all=*/things_.is_alert(), matches);
+    MatchNear(context, *pose, kFirstRadius * FactorOf(prediction), /*all=*/things_.is_alert(), matches);
     Refine(context, pose, matches);
     LeaveOutMoving(context, prediction.camera_from_world, /*is_fine=*/false, pose, matches);
     return matches->fit.inliers >= LeastNearPrediction();
@@ -113,6 +118,7 @@ bool PoseFinder::Find(const FrameContext& context, const PosePrediction& predict
         (best_.fit.inliers > 0 && ProvenInliers(context.map, *matches) < ProvenInliers(context.map, best_)) ||
         ((rung > 0 || things_.is_alert()) && IsOfNewPoints(context, *matches, rung == 0)))
       continue;
+    if (things_.is_alert() && IsSurprising(context, prediction, pose, *matches)) continue;
     if ((rung > 0 || things_.is_alert()) && LeavesOutProven(context, *matches)) {
       things_.Suspect();
       continue;
@@ -221,6 +227,22 @@ void PoseFinder::KeepAgreeing(const FrameContext& context, const Pose& pose, Fra
 bool PoseFinder::IsOfNewPoints(const FrameContext& context, const FrameMatches& matches, bool is_expected) {
   FindProven(context, matches);
   return things_.IsOfNewPoints(is_proven_, matches.fit.is_inlier, is_expected && context.knows_moving);
+}
+
+bool PoseFinder::IsSurprising(const FrameContext& context, const PosePrediction& prediction, const Pose& pose,
+                              const FrameMatches& matches) {
+  if (!prediction.is_known || prediction.uncertainty > kMaxForeseen) return false;
+  const double most = kWideRadius * FactorOf(prediction);
+  int far = 0;
+  for (size_t i = 0; i < matches.correspondences.size(); ++i) {
+    if (matches.fit.is_inlier[i] == 0) continue;
+    const Eigen::Vector3d& point = matches.correspondences[i].point;
+    const Eigen::Vector3d found = pose * point, expected = prediction.camera_from_world * point;
+    const bool is_near =
+        expected.z() > 0 && (ProjectLeft(context.camera, found) - ProjectLeft(context.camera, expected)).norm() <= most;
+    far += is_near ? 0 : 1;
+  }
+  return 2 * far > matches.fit.inliers;
 }
 
 bool PoseFinder::LeavesOutProven(const FrameContext& context, const FrameMatches& matches) const {

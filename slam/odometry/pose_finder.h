@@ -116,6 +116,10 @@ class PoseFinder {
   // Whether a pose by the last matches near it leaves out the proven points that the last keyframes see, of those that
   // are in view there.
   bool LeavesOutProven(const FrameContext& context, const FrameMatches& matches) const;
+  // Whether most inliers are farther from where they were expected than a wide window reaches: while something moves,
+  // few points are evidence enough, but not of that.
+  static bool IsSurprising(const FrameContext& context, const PosePrediction& prediction, const Pose& pose,
+                           const FrameMatches& matches);
   // Keeps the matches that agree with a pose, about.
   void KeepAgreeing(const FrameContext& context, const Pose& pose, FrameMatches* matches);
   // Inliers of a pose near the prediction. A thing that moves leaves few keypoints to the world.
