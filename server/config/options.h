@@ -77,7 +77,7 @@ struct ServerOptions {
   int64_t max_localize_pixels = int64_t{4} << 20;  // of both images of a localization stream
   int max_map_keyframes = 8192;                    // of its map
   int max_map_points = 1 << 21;                    // of its map
-  int64_t max_map_bytes = int64_t{455} << 20;      // memory of its map
+  int64_t max_map_bytes = int64_t{451} << 20;      // memory of its map
   std::string map_directory;                       // folder for saved maps; empty: none
   int max_maps = 64;                               // files in map_directory
   std::string calibration_directory;               // folder of rigs that clients name; empty: none
