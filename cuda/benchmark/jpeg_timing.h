@@ -14,11 +14,10 @@
 
 namespace glint::cuda {
 
-// Of a frame on the device, in order: the copy of the file; removal of stuffing; symbol boundaries by group; boundaries
-// from group to group; coefficients; inverse DCT; the copy of the state back.
-inline constexpr const char* kJpegStageNames[] = {"upload",       "stuffing", "symbols", "symbols_between_groups",
-                                                  "coefficients", "luma",     "status"};
-inline constexpr int kTimedJpegStages = 7;
+// Of a frame on the device, in order: the copy of the file; removal of stuffing; symbol boundaries; coefficients;
+// inverse DCT; the copy of the state back.
+inline constexpr const char* kJpegStageNames[] = {"upload", "stuffing", "symbols", "coefficients", "luma", "status"};
+inline constexpr int kTimedJpegStages = 6;
 
 // GPU times, microseconds.
 struct JpegTiming {

@@ -7,6 +7,7 @@ namespace {
 
 constexpr int kMaxDcBits = 11, kMaxAcBits = 10;  // of a value, 8-bit samples (T.81, F.1.2)
 constexpr uint32_t kZeroRun = 15;                // 16 coefficients that are 0
+constexpr uint32_t kAllCodes = 1 << 16;
 
 constexpr HuffmanTable kStandard[2][2] = {
     {
@@ -57,17 +58,30 @@ const HuffmanTable& StandardTable(HuffmanClass table_class, int index) {
 }
 
 bool MakeLookup(const HuffmanTable& table, HuffmanClass table_class, int to, JpegTables* tables) {
-  uint16_t* const quick = tables->quick[to];
-  std::fill_n(quick, kQuickCodes, uint16_t{0});
-  JpegTables::LongCodes& long_of = tables->long_of[to];
-  long_of = {0, 0, to == 0 ? 0 : tables->long_of[to - 1].first + tables->long_of[to - 1].count};
+  constexpr uint32_t kEnd = kJpegTables * kQuickCodes + kLongCodes;
+  static_assert(kEnd <= kCodeTableBegin + 1);
+  uint32_t begin = 0;
+  if (to > 0) {
+    // Long codes of the table below reach up to all ones.
+    const CodeTable below = tables->tables[to - 1];
+    begin = (below & kCodeTableBegin) + kQuickCodes + kAllCodes - (below >> 16);
+  }
+  if (begin + kQuickCodes > kEnd) return false;
+  uint16_t* const quick = tables->codes + begin;
+  std::fill_n(quick, kQuickCodes, kWrongCode);
+  uint32_t first_long = kAllCodes - 1;  // all ones is no code
+  const auto fill_long = [&](uint32_t code, uint32_t count, uint16_t entry) {
+    const uint32_t at = begin + kQuickCodes + code - first_long;
+    if (at + count > kEnd) return false;
+    std::fill_n(tables->codes + at, count, entry);
+    return true;
+  };
   uint32_t code = 0;  // the next one, in the first bits of 16
   int symbol = 0;
   for (uint32_t bits = 1; bits <= 16; ++bits) {
-    const uint32_t step = 1u << (16 - bits);
-    if (bits == kQuickBits + 1) long_of.begin = code;
+    const uint32_t step = kAllCodes >> bits;
     for (int i = 0; i < table.counts[bits - 1]; ++i, code += step) {
-      if (code + step >= 1u << 16) return false;  // all ones is no code
+      if (code + step >= kAllCodes) return false;
       const uint8_t value = table.symbols[symbol++];
       if (table_class == HuffmanClass::kDc && value > 15) return false;
       const uint16_t entry = EntryOf(table_class, bits, value);
@@ -75,13 +89,13 @@ bool MakeLookup(const HuffmanTable& table, HuffmanClass table_class, int to, Jpe
         std::fill_n(quick + (code >> (16 - kQuickBits)), step >> (16 - kQuickBits), entry);
         continue;
       }
-      const uint32_t at = long_of.first + code - long_of.begin;
-      if (at + step > kLongCodes) return false;
-      std::fill_n(tables->long_codes + at, step, entry);
-      long_of.count = code - long_of.begin + step;
+      first_long = std::min(first_long, code);
+      if (!fill_long(code, step, entry)) return false;
     }
   }
-  return true;
+  tables->tables[to] = first_long << 16 | begin;
+  code = std::max(code, first_long);
+  return fill_long(code, kAllCodes - code, kWrongCode);
 }
 
 }  // namespace glint::cuda

@@ -35,14 +35,17 @@ class Parts {
 size_t PlaceWork(uint8_t* memory, size_t scan_bytes, uint32_t intervals, JpegFrame* frame) {
   JpegFrame sizes{};
   sizes.size = static_cast<uint32_t>(scan_bytes);
+  sizes.subsequence_words = kMinSubsequenceWords;
   const size_t groups = sizes.groups(), subsequences = groups * kJpegGroup;
   Parts parts(memory);
   parts.Give(&frame->chunks, sizes.chunk_count());
-  parts.Give(&frame->words, subsequences * kSubsequenceWords + kWordsBehind);
+  parts.Give(&frame->words, subsequences * kMinSubsequenceWords + kWordsBehind);
   parts.Give(&frame->begins, size_t{intervals} + 1);
   parts.Give(&frame->ends, subsequences);
   parts.Give(&frame->passed, subsequences);
-  for (Cursor** cursors : {&frame->entries, &frame->exits[0], &frame->exits[1]}) parts.Give(cursors, groups);
+  parts.Give(&frame->maps, groups * kJpegWays);
+  parts.Give(&frame->exits, groups);
+  parts.Give(&frame->states, groups);
   parts.Give(&frame->sums, groups);
   return parts.used();
 }
@@ -68,9 +71,7 @@ absl::Status EnqueueJpeg(StreamView stream, const JpegFrame& frame, const cudaEv
   GLINT_RETURN_IF_ERROR(CountStuffing(stream, frame));
   GLINT_RETURN_IF_ERROR(RemoveStuffing(stream, frame));
   GLINT_RETURN_IF_ERROR(end_stage());
-  GLINT_RETURN_IF_ERROR(FindSymbols(stream, frame, 0));
-  GLINT_RETURN_IF_ERROR(end_stage());
-  for (int round = 1; round <= kSyncRounds; ++round) GLINT_RETURN_IF_ERROR(FindSymbols(stream, frame, round));
+  GLINT_RETURN_IF_ERROR(FindSymbols(stream, frame));
   GLINT_RETURN_IF_ERROR(end_stage());
   GLINT_RETURN_IF_ERROR(WriteCoefficients(stream, frame));
   GLINT_RETURN_IF_ERROR(end_stage());
@@ -113,6 +114,7 @@ absl::Status JpegDecoder::Enqueue(StreamView stream, const JpegPlan& plan, const
   frame_.status = reinterpret_cast<JpegStatus*>(input_.data() + kStatusAt);
   frame_.bytes = input_.data() + kScanAt;
   frame_.size = static_cast<uint32_t>(scan_bytes);
+  frame_.subsequence_words = SubsequenceWords(frame_.size, frame_.scan.blocks);
   frame_.coefficients = reinterpret_cast<int16_t*>(coefficients_.data());
   frame_.luma = luma;
   frame_.pitch = pitch;

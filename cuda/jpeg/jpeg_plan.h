@@ -32,24 +32,25 @@ const char* NameOf(JpegReason reason);
 
 inline constexpr int64_t kMaxJpegScanBytes = int64_t{64} << 20;
 
-// A look-up for each of DC and AC, of luma and chroma: kQuickBits bits of the scan lead to an entry, or to 0 where
-// codes are longer, which kLongCodes entries hold, one for each value of 16 bits from `long_begin` on.
+// A look-up for each of DC and AC, of luma and chroma: kQuickBits bits of the scan lead to an entry, or, where codes
+// are longer, 16 bits to one of kLongCodes.
 inline constexpr int kJpegTables = 4;
+inline constexpr int kMaxUnitBlocks = 6;
 inline constexpr int kQuickBits = 10;
 inline constexpr int kQuickCodes = 1 << kQuickBits;
 inline constexpr uint32_t kLongCodes = 2048;  // of all tables
 
+// A look-up's entries in JpegTables::codes: kQuickCodes by the first bits of the scan; behind them those of long codes,
+// by how far its first 16 bits are beyond the first long code. Here that code's 16 bits, above where the entries begin.
+using CodeTable = uint32_t;
+inline constexpr uint32_t kCodeTableBegin = (1 << 13) - 1;  // mask
+
 // As they lie on the device, in front of the scan.
 struct JpegTables {
-  uint16_t quick[kJpegTables][kQuickCodes];
-  uint16_t long_codes[kLongCodes];
-  struct LongCodes {
-    uint32_t begin;  // 16 bits of the scan
-    uint32_t count;
-    uint32_t first;  // in long_codes
-  } long_of[kJpegTables];
-  uint16_t quantizer[64];  // of luma; row y, column x at 8 * y + x
-  uint8_t natural[64];     // where coefficients lie, by their position in the block's code
+  uint16_t codes[kJpegTables * kQuickCodes + kLongCodes];
+  CodeTable tables[kJpegTables];  // DC and AC of luma, then of chroma
+  uint16_t quantizer[64];         // of luma; row y, column x at 8 * y + x
+  uint8_t natural[64];            // where coefficients lie, by their position in the block's code
 };
 
 // An entry: bits 0..4 the length of code and value together, 5..8 that of the value, 9..15 by how much the position in

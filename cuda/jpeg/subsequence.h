@@ -3,9 +3,9 @@
 // After A. Weissenberger, B. Schmidt, "Massively parallel Huffman decoding on GPUs" (ICPP 2018) and "Accelerating JPEG
 // decompression on GPUs" (HiPC 2021): the scan, free of stuffing and markers, is cut into subsequences of as many bits.
 // A decoder that begins at a wrong bit, or in a wrong block of the unit, falls in with the right one after a while. So
-// all begin at their cut, and go on from where the one before ended, again and again, until none changes its end. On
-// the device each remembers where it began before, and where that led: the right way is made of what any of them found,
-// long before all have found it. Pure functions.
+// decoders begin at every cut, and go on through the subsequences behind it. On the device one begins in each block of
+// the unit, and goes on until it comes to where another was: the right way is made of what any of them found. Pure
+// functions.
 #ifndef GLINT_CUDA_JPEG_SUBSEQUENCE_H_
 #define GLINT_CUDA_JPEG_SUBSEQUENCE_H_
 
@@ -17,8 +17,12 @@
 
 namespace glint::cuda {
 
-inline constexpr int kSubsequenceWords = 8;
-inline constexpr uint32_t kSubsequenceBits = 32 * kSubsequenceWords;
+// Words of a subsequence. The more bits blocks have, the longer a wrong way can be.
+inline constexpr uint32_t kMinSubsequenceWords = 4, kMaxSubsequenceWords = 8;
+inline uint32_t SubsequenceWords(uint32_t scan_bytes, uint32_t blocks) {
+  constexpr uint64_t kManyBits = 400;  // of a block
+  return uint64_t{8} * scan_bytes > kManyBits * blocks ? kMaxSubsequenceWords : kMinSubsequenceWords;
+}
 // A symbol and the look ahead of it: words that are read behind a subsequence.
 inline constexpr int kWordsBehind = 4;
 
@@ -98,20 +102,16 @@ struct Symbol {
   }
 };
 
-// `tables` has JpegTables's first three members. `table` is 0 for DC and 1 for AC of luma, 2 and 3 of chroma.
-template <typename Tables>
-GLINT_HD inline Symbol FindSymbol(const Tables& tables, uint32_t table, uint32_t window) {
-  uint32_t entry = tables.quick[table][window >> (32 - kQuickBits)];
-  if (entry == 0) {
-    const JpegTables::LongCodes codes = tables.long_of[table];
-    const uint32_t index = (window >> 16) - codes.begin;
-    entry = index < codes.count ? tables.long_codes[codes.first + index] : kWrongCode;
-  }
-  return {window, entry};
+// One read, and no branch, as the next symbol waits for it.
+GLINT_HD inline Symbol FindSymbol(const uint16_t* codes, CodeTable table, uint32_t window) {
+  const uint32_t begin = table & kCodeTableBegin, above = window | kCodeTableBegin;
+  const uint32_t quick = begin + (window >> (32 - kQuickBits)), slow = begin + kQuickCodes + ((above - table) >> 16);
+  return {window, codes[above >= table ? slow : quick]};
 }
 
 // Decodes from `*cursor` up to bit `end` or a little beyond. `words(i)` are 32 bits of the scan, the first one highest;
-// it is asked for up to kWordsBehind words behind `end`. `sink` is told of
+// it is asked for up to kWordsBehind words behind `end`. `tables` has JpegTables's first two members. `sink` is told
+// of
 //   OnSymbol(symbol, position, is_luma) before it is passed,
 //   OnBlockEnd(bit, interval_end),
 //   OnInterval(n): restart interval n begins, or, with n == intervals, the scan has ended.
@@ -122,51 +122,43 @@ GLINT_HD inline void DecodeSubsequence(const ScanShape& scan, const Tables& tabl
   uint32_t interval_end = begins[interval + 1];
   uint32_t bit = cursor->bit, block = cursor->place / 64, position = cursor->place % 64;
   // What the next symbol waits for is as little as can be: both of what may come are there before it is known which.
-  uint32_t word, high, low, next, window;
+  uint32_t high, low, next;
   const auto load = [&] {
-    word = bit / 32;
+    const uint32_t word = bit / 32;
     high = words(word), low = words(word + 1), next = words(word + 2);
-    window = Window(high, low, bit % 32);
-  };
-  uint32_t block_after, table_within, table_after;
-  const auto look_ahead = [&] {
-    block_after = block + 1 == scan.unit_blocks ? 0 : block + 1;
-    table_within = block < scan.unit_luma ? 1 : 3;
-    table_after = block_after < scan.unit_luma ? 0 : 2;
   };
   load();
-  look_ahead();
-  uint32_t table = position != 0 ? table_within : table_within - 1;
+  const CodeTable luma_dc = tables.tables[0], luma = tables.tables[1];
+  const CodeTable chroma_dc = tables.tables[2], chroma = tables.tables[3];
+  const auto is_luma = [&](uint32_t b) { return b < scan.unit_luma; };
+  CodeTable table = position != 0 ? (is_luma(block) ? luma : chroma) : (is_luma(block) ? luma_dc : chroma_dc);
   while (bit < end) {
     const uint32_t limit = end < interval_end ? end : interval_end;
     while (bit < limit) {
-      const Symbol symbol = FindSymbol(tables, table, window);
-      sink->OnSymbol(symbol, position, table < 2);
-      const uint32_t before = bit;
+      const uint32_t block_after = block + 1 == scan.unit_blocks ? 0 : block + 1;
+      const CodeTable within = is_luma(block) ? luma : chroma, after = is_luma(block_after) ? luma_dc : chroma_dc;
+      const Symbol symbol = FindSymbol(tables.codes, table, Window(high, low, bit % 32));
+      sink->OnSymbol(symbol, position, is_luma(block));
+      const bool crosses = ((bit ^ (bit + symbol.bits())) & 32) != 0;
       bit += symbol.bits();
-      const uint32_t window_here = Window(high, low, bit % 32), window_there = Window(low, next, bit % 32);
-      const bool crosses = ((before ^ bit) & 32) != 0;
-      window = crosses ? window_there : window_here;
       high = crosses ? low : high;
       low = crosses ? next : low;
-      word += crosses ? 1 : 0;
-      next = words(word + 2);
+      next = words(bit / 32 + 2);
       position += symbol.skip();
       const bool ends = position >= 64;
-      table = ends ? table_after : table_within;
+      table = ends ? after : within;
       position = ends ? 0 : position;
       block = ends ? block_after : block;
-      look_ahead();
       if (ends) sink->OnBlockEnd(bit, interval_end);
     }
     if (bit >= interval_end) {
       bit = interval_end;
-      block = position = table = 0;
+      block = position = 0;
       sink->OnInterval(++interval);
       if (interval == scan.intervals) break;
       interval_end = begins[interval + 1];
       load();
-      look_ahead();
+      table = luma_dc;
     }
   }
   *cursor = {bit, 64 * block + position};
@@ -218,22 +210,20 @@ class Writer {
     regular_ = block_ % scan.unit_blocks == in_unit_ || block_ >= interval_end_;
   }
 
+  // Without branches but the last: threads of the device differ in what they have.
   GLINT_HD void OnSymbol(const Symbol& symbol, uint32_t position, bool is_luma) {
-    const bool is_dc = position == 0;
+    const bool is_dc = position == 0, inside = block_ < interval_end_;
     const int32_t value = symbol.value();
-    if (is_dc && is_luma) {
-      Counter::AddTo(&passed_.dc, value);
-      Counter::AddTo(&dc_, value);
-    }
-    if (block_ >= interval_end_) return;
+    const int32_t difference = is_dc && is_luma ? value : 0;
+    Counter::AddTo(&passed_.dc, difference);
+    Counter::AddTo(&dc_, difference);
     const uint32_t at = position + symbol.skip() - 1;
-    if (symbol.wrong() || (symbol.skip() != kEndOfBlock && at > 63)) regular_ = false;
-    if (!is_luma || !regular_) return;
-    if (is_dc) {
-      if (dc_ != static_cast<int16_t>(dc_)) regular_ = false;
-      coefficients_[size_t{64} * luma_] = static_cast<int16_t>(dc_);
-    } else if (symbol.size() > 0) {
-      coefficients_[size_t{64} * luma_ + natural_[at]] = static_cast<int16_t>(value);
+    const bool beyond = symbol.skip() != kEndOfBlock && at > 63;
+    const bool too_great = is_luma && dc_ != static_cast<int16_t>(dc_);
+    regular_ = regular_ && !(inside && (symbol.wrong() || beyond || too_great));
+    const uint32_t natural = natural_[at % 64];
+    if (inside && is_luma && regular_ && (is_dc || symbol.size() > 0)) {
+      coefficients_[size_t{64} * luma_ + (is_dc ? 0 : natural)] = static_cast<int16_t>(is_dc ? dc_ : value);
     }
   }
 

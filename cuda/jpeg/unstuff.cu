@@ -46,6 +46,8 @@ __global__ void __launch_bounds__(kThreads) CountStuffingKernel(GLINT_KERNEL_ARG
   if (threadIdx.x == 0) kept = markers = 0, end = kNoEnd;
   __syncthreads();
   WaitForPredecessor();
+  const uint32_t group = blockIdx.x * kThreads + threadIdx.x;
+  if (group < frame.groups()) frame.states[group] = static_cast<uint32_t>(JpegGroupState::kNothing);
   const ThreadBytes own(frame, blockIdx.x * kChunkBytes + threadIdx.x * kThreadBytes, kNoEnd);
   const int warp_kept = WarpSum(__popc(own.kept)), warp_markers = WarpSum(__popc(own.markers));
   const uint32_t warp_end = ~WarpMax(~own.end);

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads) WriteCoefficientsKernel(GLINT_KERNEL
   WaitForPredecessor();
   const uint32_t bits = frame.status->bits;
   const uint32_t own = blockIdx.x * kJpegGroup + threadIdx.x;
-  const uint32_t count = SubsequencesOf(bits);
+  const uint32_t count = SubsequencesOf(frame, bits);
   if (blockIdx.x * kJpegGroup >= count) return;
   memory.Load(frame, static_cast<int>(blockIdx.x) * kJpegGroup, kJpegGroup);
   const bool active = own < count;
@@ -36,10 +36,11 @@ __global__ void __launch_bounds__(kThreads) WriteCoefficientsKernel(GLINT_KERNEL
 
   const Cursor start = own == 0 ? Cursor() : frame.ends[own - 1];
   Cursor end = start;
-  const GroupWords words = {memory.words, blockIdx.x * kJpegGroup * kSubsequenceWords};
+  const GroupWords words = {memory.words, blockIdx.x * kJpegGroup * frame.subsequence_words};
   Writer writer(frame.scan, memory.natural, before, start, IntervalAt(frame.begins, frame.scan.intervals, start.bit),
                 frame.coefficients);
-  DecodeSubsequence(frame.scan, memory, frame.begins, words, EndOf(own, bits), &end, &writer);
+  DecodeSubsequence(frame.scan, memory, frame.begins, words, min(bits, (own + 1) * 32 * frame.subsequence_words), &end,
+                    &writer);
   if (!(end == frame.ends[own]) || !(writer.passed() == passed)) Raise(frame, JpegReason::kSync);
   if (!writer.regular()) Raise(frame, JpegReason::kScan);
   if (writer.intervals() > 0) atomicAdd(&frame.status->intervals, writer.intervals());

@@ -83,8 +83,9 @@ JpegReason DecodeByModel(const JpegPlan& plan, const uint8_t* file, size_t size,
   if (!Clean(plan, file + plan.scan_begin, size - plan.scan_begin, &clean)) return JpegReason::kScan;
   const ScanShape scan = ShapeOf(plan);
   const uint32_t bits = clean.begins.back();
-  const uint32_t count = (bits + kSubsequenceBits - 1) / kSubsequenceBits;
-  const auto end_of = [&](uint32_t i) { return std::min(bits, (i + 1) * kSubsequenceBits); };
+  const uint32_t each = 32 * SubsequenceWords(static_cast<uint32_t>(size - plan.scan_begin), scan.blocks);
+  const uint32_t count = (bits + each - 1) / each;
+  const auto end_of = [&](uint32_t i) { return std::min(bits, (i + 1) * each); };
 
   std::vector<Cursor> starts(count), ends(count);
   std::vector<Passed> passed(count);
@@ -95,7 +96,7 @@ JpegReason DecodeByModel(const JpegPlan& plan, const uint8_t* file, size_t size,
     passed[i] = counter.passed();
   };
   for (uint32_t i = 0; i < count; ++i) {
-    starts[i] = {i * kSubsequenceBits, 0};
+    starts[i] = {i * each, 0};
     run(i);
   }
   bool changed = true;
