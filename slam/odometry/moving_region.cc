@@ -151,7 +151,8 @@ void MovingRegion::MakeMask(const ImageView& mask, double shift, Image* made) co
 bool MovingRegion::IsMore(const StereoFrame& found, const StereoFrame& all) const {
   size_t outside = 0;
   for (size_t i = 0; i < all.left.count(); ++i) {
-    const auto column = static_cast<int>(all.left.x[i]), row = static_cast<int>(all.left.y[i]);
+    const int column = std::clamp(static_cast<int>(all.left.x[i]), 0, shape_.width - 1);
+    const int row = std::clamp(static_cast<int>(all.left.y[i]), 0, shape_.height - 1);
     outside += left_mask_.row(row)[column] != 0 ? 1 : 0;
   }
   return static_cast<double>(found.left.count()) > kGain * static_cast<double>(outside);

@@ -123,16 +123,16 @@ absl::Status Odometry::Track(const CameraView& view, int64_t time_ns, OdometryRe
 absl::Status Odometry::FindKeypoints(const CameraView& view) {
   std::swap(seen_before_, has_region_ ? seen_ : frame_);
   GLINT_RETURN_IF_ERROR(FindIn(view, camera_, front_end_, &frame_));
+  const auto sees = [this](const StereoFrame& frame) {
+    return frame.left.count() >= static_cast<size_t>(2 * options_.min_inliers);
+  };
   has_region_ = !moving_region_.empty();
   if (has_region_) {
     std::swap(seen_, frame_);
     GLINT_RETURN_IF_ERROR(moving_region_.FindOutside(view, camera_, &frame_));
-    has_region_ = moving_region_.IsMore(frame_, seen_);
+    has_region_ = sees(frame_) && moving_region_.IsMore(frame_, seen_);
     if (!has_region_) std::swap(seen_, frame_);
   }
-  const auto sees = [this](const StereoFrame& frame) {
-    return frame.left.count() >= static_cast<size_t>(2 * options_.min_inliers);
-  };
   is_right_alone_ = false;
   if (view.has_depth() || sees(frame_) || map_.keyframes.empty()) return absl::OkStatus();
   GLINT_RETURN_IF_ERROR(front_end_->FindOne(view.right, view.right_mask, &other_));
@@ -176,9 +176,9 @@ void Odometry::PassOver(int64_t time_ns, int passed, OdometryResult* result) con
 void Odometry::DescribeFit(OdometryResult* result) const {
   result->matches = static_cast<int>(matches_.correspondences.size());
   result->inliers = matches_.fit.inliers;
-  result->moving = std::max(static_cast<int>(matches_.moving.size()), moving_region_.keypoints());
   result->is_unclear = matches_.is_unclear;
   if (result->inliers == 0) return;
+  result->moving = std::max(static_cast<int>(matches_.moving.size()), moving_region_.keypoints());
   result->covariance = UncertaintyAt(camera_from_world_, matches_.uncertainty).Total(RigSigma());
   const Pose seen_from = is_right_alone_ ? RightFromLeft(camera_) * camera_from_world_ : camera_from_world_;
   result->mean_error = MeanError(camera_, seen_from, matches_);
@@ -233,7 +233,7 @@ bool Odometry::LocateFrame(int64_t time_ns, int keypoints) {
   const PosePrediction prediction = is_on_imu ? PredictionOf(inertial_->filter()) : Predict(time_ns);
   Pose found = camera_from_world_;
   if (!FindPose(is_on_imu ? &prior : nullptr, prediction, &found) || IsContradicted(matches_.fit)) {
-    moving_region_.Advance();
+    pose_finder_.is_alert() ? moving_region_.Advance() : moving_region_.Clear();
     if (is_on_imu && inertial_->is_ready()) {
       CoastOnImu(keypoints);
     } else {
