@@ -90,12 +90,12 @@ struct BlockShape {
   static_assert(kParts * kPart == kJpegGroup && kThreads >= kJpegGroup && kThreads >= (kMapsBefore + 1) * kWarp);
   static_assert(kWays <= kJpegWays && kWays < kNoWay);
 };
-// A way begins at every cut (grey), or at every fourth in each block of the unit. Where blocks have many bits, ways are
-// longer, and more of them meet.
+// A way begins at every second cut (grey), or at every fourth in each block of the unit. Where blocks have many bits,
+// ways are longer, and more of them meet.
 using Grey = BlockShape<128, 16>;
 using Colour = BlockShape<192, 32>;
 using Dense = BlockShape<384, 64>;
-constexpr int kGreySpacing = 1, kColourSpacing = 4;
+constexpr int kGreySpacing = 2, kColourSpacing = 4;
 static_assert(Grey::kThreads >= kSubsequences && Colour::kThreads >= kSubsequences / kColourSpacing * kMaxUnitBlocks);
 
 template <typename Shape>
