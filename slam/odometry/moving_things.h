@@ -52,8 +52,8 @@ class MovingThings {
   // Judges a pose that was fitted to the correspondences. It is not doubted where few points are proven.
   Verdict Judge(const Frame& frame, Pose* camera_from_world, PoseFit* fit);
   // Whether proven points agree with a pose far more seldom than new ones; after a thing was seen, and until the camera
-  // has been located without it, also whether hardly any does, unless it is_known where that is, and
-  // the pose was expected.
+  // has been located without it, also whether hardly any does. `is_known`: not the latter, as the pose was expected,
+  // and where the thing is, is known.
   bool IsOfNewPoints(const std::vector<uint8_t>& is_proven, const std::vector<uint8_t>& is_inlier, bool is_known) const;
   // Something seems to move.
   void Suspect();
